@@ -1,6 +1,7 @@
 package exhibit
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -201,4 +202,16 @@ func (f *Filter) matchOne(v Value) bool {
 		return order <= 0
 	}
 	return false
+}
+
+// canonical prints the filter in one fixed form, "" for nil.
+func (f *Filter) canonical() string {
+	if f == nil {
+		return ""
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }

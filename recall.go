@@ -1,0 +1,211 @@
+package exhibit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// legAnswer is what one leg answered.
+type legAnswer struct {
+	hits    []Hit
+	without *int
+	err     error
+}
+
+// recall asks every leg for up to retrieve-k hits and turns the hits into candidates.
+func (run *lookup) recall(ctx context.Context) error {
+	answers := run.askLegs(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var errs []error
+	for l, a := range answers {
+		report := LegReport{Leg: run.legs[l].Name, Asked: run.set.RetrieveK.Value, Hits: len(a.hits), WithoutVector: a.without}
+		if a.err != nil {
+			report.Error = a.err.Error()
+			errs = append(errs, a.err)
+		}
+		run.res.Ledger.Legs = append(run.res.Ledger.Legs, report)
+	}
+	if len(errs) == len(run.legs) {
+		for _, err := range errs {
+			if errors.Is(err, ErrInvalid) || errors.Is(err, ErrIncompatibleStore) {
+				return err
+			}
+		}
+		return &Error{Op: "lookup", Kind: ErrUnavailable, Err: fmt.Errorf("every leg failed: %w", errors.Join(errs...)), Hint: HintOf(errs[0])}
+	}
+	byKey := map[string]*candidate{}
+	for l, a := range answers {
+		if a.err != nil {
+			run.degrade("recall", run.legs[l].Name, a.err.Error(), "answered without this leg")
+			continue
+		}
+		run.takeHits(l, a.hits, byKey)
+	}
+	run.applyFloor()
+	return nil
+}
+
+// askLegs runs the legs at once. A leg that does not heed ctx is left behind when ctx ends.
+func (run *lookup) askLegs(ctx context.Context) []legAnswer {
+	answers := make([]legAnswer, len(run.legs))
+	var wg sync.WaitGroup
+	for l, leg := range run.legs {
+		wg.Go(func() { answers[l] = askWithin(ctx, leg, run.searchRequest()) })
+	}
+	wg.Wait()
+	return answers
+}
+
+func (run *lookup) searchRequest() SearchRequest {
+	return SearchRequest{Collection: run.req.Collection, Query: run.req.Query, K: run.set.RetrieveK.Value,
+		Filter: run.req.Filter, Access: run.req.Access}
+}
+
+func askWithin(ctx context.Context, leg Leg, req SearchRequest) legAnswer {
+	done := make(chan legAnswer, 1)
+	go func() {
+		var a legAnswer
+		a.hits, a.err = leg.Port.Search(ctx, req)
+		if c, ok := leg.Port.(Coverage); ok && a.err == nil {
+			if n, err := c.WithoutVector(ctx, req); err == nil {
+				a.without = &n
+			}
+		}
+		done <- a
+	}()
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+		return legAnswer{err: ctx.Err()}
+	}
+}
+
+func (run *lookup) degrade(stage, port, cause, effect string) {
+	run.res.Degraded = append(run.res.Degraded, Degraded{Stage: stage, Port: port, Cause: cause, Effect: effect})
+}
+
+// takeHits identifies the hits of one leg, in the leg's order, and joins them to candidates by key.
+func (run *lookup) takeHits(l int, hits []Hit, byKey map[string]*candidate) {
+	name := run.legs[l].Name
+	hits = run.checkHits(l, hits)
+	ids := make([]identity, len(hits))
+	for i := range hits {
+		ids[i] = identify(&hits[i], run.opt.Aliases)
+	}
+	order := make([]int, len(hits))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(hits[b].Score, hits[a].Score), strings.Compare(ids[a].key.String(), ids[b].key.String()),
+			strings.Compare(hits[a].ID, hits[b].ID), strings.Compare(hits[a].Text, hits[b].Text))
+	})
+	seen := map[string]bool{}
+	for r, i := range order {
+		h, id, rank := hits[i], ids[i], r+1
+		c := newCandidate(id, h, len(run.legs))
+		printed := c.printed
+		switch old := byKey[printed]; {
+		case id.key.IsZero():
+			c.found(l, name, rank, h.Score)
+			c.drop(Unusable)
+			run.gone = append(run.gone, c)
+		case old == nil:
+			c.found(l, name, rank, h.Score)
+			byKey[printed] = c
+			run.main = append(run.main, c)
+			seen[printed] = true
+		case seen[printed]:
+			c.found(l, name, rank, h.Score)
+			c.hitID, c.leg = h.ID, l
+			run.extra = append(run.extra, c)
+		default:
+			old.join(c, l, name, rank)
+			seen[printed] = true
+		}
+	}
+}
+
+// join adds the hit of a further leg to a candidate. The content of the leg that ranked it higher stays.
+func (c *candidate) join(other *candidate, l int, name string, rank int) {
+	if other.hit.Text != c.hit.Text {
+		c.conflict = true
+		if rank < c.bestRank() {
+			c.hit, c.docID, c.chunkIndex = other.hit, other.docID, other.chunkIndex
+		}
+	}
+	c.notes = mergeStrings(c.notes, other.notes)
+	c.found(l, name, rank, other.hit.Score)
+}
+
+func mergeStrings(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+// checkHits holds a leg to its contract: no more hits than asked for, and finite scores. What breaks it is told as
+// degraded; no hit is lost for a score that is no number, it ranks last of its leg.
+func (run *lookup) checkHits(l int, hits []Hit) []Hit {
+	name := run.legs[l].Name
+	hits = slices.Clone(hits)
+	low, bad := math.Inf(1), 0
+	for i := range hits {
+		if s := hits[i].Score; math.IsNaN(s) || math.IsInf(s, 0) {
+			bad++
+		} else {
+			low = math.Min(low, s)
+		}
+	}
+	if bad > 0 {
+		if math.IsInf(low, 1) {
+			low = 0
+		}
+		for i := range hits {
+			if s := hits[i].Score; math.IsNaN(s) || math.IsInf(s, 0) {
+				hits[i].Score = low
+			}
+		}
+		run.degrade("recall", name, fmt.Sprintf("%d scores are not finite", bad), "they rank with the lowest of this leg")
+	}
+	if k := run.set.RetrieveK.Value; len(hits) > k {
+		run.degrade("recall", name, fmt.Sprintf("%d hits for %d asked", len(hits), k), "all are accounted for; the fused list is cut as always")
+	}
+	return hits
+}
+
+// applyFloor takes away dense hits below rag.min-score.dense. A candidate that no other leg found is dropped.
+func (run *lookup) applyFloor() {
+	if !run.set.MinDense.IsSet() {
+		return
+	}
+	floor := run.set.MinDense.Value
+	dense := slices.IndexFunc(run.legs, func(l Leg) bool { return l.Name == LegDense })
+	below := func(c *candidate) bool {
+		if c.ranks[dense] == 0 || c.scores[dense] >= floor {
+			return false
+		}
+		if len(c.reasons) == 1 {
+			c.drop(BelowThreshold)
+			run.gone = append(run.gone, c)
+			return true
+		}
+		c.ranks[dense], c.scored[dense] = 0, false
+		c.reasons = slices.DeleteFunc(c.reasons, func(s string) bool { return s == LegDense })
+		return false
+	}
+	run.main = slices.DeleteFunc(run.main, below)
+	run.extra = slices.DeleteFunc(run.extra, below)
+}
