@@ -1,13 +1,14 @@
 package exhibit
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // project gives the page its handles and, where a format was asked for, renders it inside the budgets.
@@ -40,14 +41,14 @@ func (run *lookup) project(ctx context.Context, projector Projector) error {
 	return nil
 }
 
-// cursorBody is what a cursor carries: which question it belongs to, and which survivors are done with.
-type cursorBody struct {
-	Base     string `json:"b"`
-	Revision string `json:"r"`
-	Done     []int  `json:"d"`
-}
-
-const cursorMAC = 16
+// A cursor is, in unpadded base64url: a MAC of 16 bytes over what follows; the question it belongs to and the revision
+// it was made at, 6 bytes each; and a bit for each survivor that is done with. With rag.retrieve-k at its limit of 1000
+// that is 204 characters.
+const (
+	cursorMAC  = 16
+	cursorID   = 6
+	cursorHead = cursorMAC + 2*cursorID
+)
 
 func cursorSum(secret, payload []byte) []byte {
 	mac := hmac.New(sha256.New, secret)
@@ -56,25 +57,28 @@ func cursorSum(secret, payload []byte) []byte {
 	return mac.Sum(nil)[:cursorMAC]
 }
 
-// nextCursor names what return-n and the budget left out. A block that would not fit even alone is done with: no page
-// under the same budget could deliver it.
+func shortSum(s string) []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:cursorID]
+}
+
+// nextCursor names what return-n and the budget left out; never what a cap or a floor took. A block that would not fit
+// even alone is done with: no page under the same budget could deliver it.
 func (run *lookup) nextCursor() string {
-	body := cursorBody{Base: run.base, Revision: run.opt.Revision}
+	done := make([]byte, (len(run.survived)+7)/8)
 	left := false
 	for i, c := range run.survived {
-		if c.reason == "" || c.reason == EarlierPage || c.reason == OverBudgetDrop && c.over.Alone {
-			body.Done = append(body.Done, i)
-		} else {
+		switch {
+		case c.reason == BelowReturnN, c.reason == OverBudgetDrop && !c.over.Alone:
 			left = true
+		default:
+			done[i/8] |= 1 << (i % 8)
 		}
 	}
 	if !left {
 		return ""
 	}
-	payload, err := json.Marshal(body)
-	if err != nil {
-		return ""
-	}
+	payload := slices.Concat(shortSum(run.base), shortSum(run.opt.Revision), done)
 	return base64.RawURLEncoding.EncodeToString(append(cursorSum(run.opt.Secret, payload), payload...))
 }
 
@@ -87,22 +91,20 @@ func openCursor(cursor, base, revision string, secret []byte) (map[int]bool, err
 		return &Error{Op: "cursor", Kind: kind, Err: errors.New(what), Hint: hint}
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(raw) <= cursorMAC || !hmac.Equal(raw[:cursorMAC], cursorSum(secret, raw[cursorMAC:])) {
+	if err != nil || len(raw) < cursorHead || !hmac.Equal(raw[:cursorMAC], cursorSum(secret, raw[cursorMAC:])) {
 		return nil, fail(ErrMalformed, "it was not made by this store", "pass next_cursor as the earlier answer gave it")
 	}
-	var body cursorBody
-	if err := json.Unmarshal(raw[cursorMAC:], &body); err != nil {
-		return nil, fail(ErrMalformed, "it cannot be read", "pass next_cursor as the earlier answer gave it")
-	}
-	if body.Revision != revision {
+	if !bytes.Equal(raw[cursorMAC+cursorID:cursorHead], shortSum(revision)) {
 		return nil, fail(ErrConflict, "the collection changed since the earlier answer", "ask again without the cursor")
 	}
-	if body.Base != base {
-		return nil, fail(ErrInvalid, "it belongs to another question or other settings", "repeat the earlier question and settings with the cursor")
+	if !bytes.Equal(raw[cursorMAC:cursorMAC+cursorID], shortSum(base)) {
+		return nil, fail(ErrMalformed, "it belongs to another question or other settings", "repeat the earlier question and settings with the cursor")
 	}
-	done := make(map[int]bool, len(body.Done))
-	for _, i := range body.Done {
-		done[i] = true
+	done := map[int]bool{}
+	for i := range 8 * (len(raw) - cursorHead) {
+		if raw[cursorHead+i/8]&(1<<(i%8)) != 0 {
+			done[i] = true
+		}
 	}
 	return done, nil
 }

@@ -146,6 +146,7 @@ type lookup struct {
 	gone     []*candidate // dropped before ranking
 	ranked   []*candidate // kept at retrieve-k, in rank order
 	survived []*candidate // after deduplication and cap: strict ones, then soft refills
+	strict   int          // how many of them the cap let through
 	paged    []*candidate // chosen for this answer
 }
 
@@ -172,8 +173,8 @@ func (r *Retriever) prepare(req LookupRequest) (*lookup, error) {
 		Collection: req.Collection, Revision: r.opt.Revision, Query: req.Query, Settings: set.effective(),
 		Warnings: append(append([]string{}, r.opt.Warnings...), warnings...),
 	}
-	run.base = run.hash("")
-	run.res.LookupID = run.hash(req.Cursor)
+	run.base = run.hash("", "")
+	run.res.LookupID = run.hash(r.opt.Revision, req.Cursor)
 	run.earlier, err = openCursor(req.Cursor, run.base, r.opt.Revision, r.opt.Secret)
 	return run, err
 }
@@ -237,7 +238,7 @@ func hasLeg(legs []Leg, name string) bool {
 }
 
 // hash returns 12 hex digits over everything that an answer depends on.
-func (run *lookup) hash(cursor string) string {
+func (run *lookup) hash(revision, cursor string) string {
 	h := sha256.New()
 	put := func(s string) {
 		var n [8]byte
@@ -258,7 +259,7 @@ func (run *lookup) hash(cursor string) string {
 	put(run.req.Format)
 	put(run.req.Filter.canonical())
 	put(run.req.Access.canonical())
-	put(run.opt.Revision)
+	put(revision)
 	put(cursor)
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }

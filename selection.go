@@ -53,6 +53,7 @@ func (run *lookup) capDocuments() {
 		}
 		rounds[round] = append(rounds[round], c)
 	}
+	run.strict = len(run.survived)
 	if run.set.CapMode.Value == CapSoft {
 		for _, round := range rounds {
 			run.survived = append(run.survived, round...)
@@ -68,10 +69,12 @@ func keysOf(list []*candidate) []Key {
 	return keys
 }
 
-// page takes the first return-n survivors that no earlier page delivered.
+// page takes the first return-n survivors that no earlier page is done with. Only a first page is refilled from what
+// the cap took: a cursor yields what was left over, never what a cap took.
 func (run *lookup) page() {
 	for i, c := range run.survived {
 		switch {
+		case i >= run.strict && run.req.Cursor != "":
 		case run.earlier[i]:
 			c.drop(EarlierPage)
 		case len(run.paged) < run.set.ReturnN.Value:
