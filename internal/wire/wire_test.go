@@ -32,7 +32,7 @@ func (l leg) Search(_ context.Context, req exhibit.SearchRequest) ([]exhibit.Hit
 type legs []exhibit.Leg
 
 func (legs) Search(context.Context, exhibit.SearchRequest) ([]exhibit.Hit, error) { return nil, nil }
-func (l legs) Legs() []exhibit.Leg                                                 { return l }
+func (l legs) Legs() []exhibit.Leg                                                { return l }
 
 type chunk struct {
 	start, end, line int
