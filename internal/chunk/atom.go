@@ -88,8 +88,8 @@ func (c *cutter) blockGrade(i int) grade {
 		return atHeading
 	}
 	if b.Kind == ListItem && i+1 < len(c.blocks) && c.blocks[i+1].Kind == ListItem {
-		if c.blocks[i+1].Level > b.Level {
-			return atSentence
+		if c.blocks[i+1].Level > b.Level || i == 0 || c.blocks[i-1].Kind != ListItem {
+			return atSentence // what belongs to an item, or a first item alone beside its introduction
 		}
 		return atRow
 	}

@@ -84,17 +84,47 @@ func (s *splitter) paragraph(pos, end int) bool {
 				break // it may go on beyond the window: look again from its start
 			}
 			stop = pos + it.End()
-			if stop < end && !ends(s.text[start:stop], s.text[stop:end]) {
+			cut := stop + brackets(s.text[start:stop], s.text[stop:end])
+			if cut <= start || cut < end && !ends(s.text[start:cut], s.text[cut:end]) {
 				continue
 			}
-			if !s.phrases(start, stop) {
+			if !s.phrases(start, cut) {
 				return false
 			}
-			start = stop
+			start = cut
 		}
 		pos = stop
 	}
-	return start == end || s.phrases(start, end)
+	return start >= end || s.phrases(start, end)
+}
+
+// brackets returns by how much the end of a sentence is to be moved. The Unicode rules do not tell opening brackets and quotation marks
+// from closing ones, so they leave an opening one at the end of the sentence before: it goes to the next, unless it opens a note such as
+// [12], which goes to the one before as a whole.
+func brackets(sentence, rest string) int {
+	r, n := utf8.DecodeLastRuneInString(sentence)
+	if next, _ := utf8.DecodeRuneInString(rest); n == len(sentence) || !unicode.In(r, unicode.Ps, unicode.Pi) || unicode.IsSpace(next) || rest == "" {
+		return 0
+	}
+	if r != '[' {
+		return -n
+	}
+	note := strings.IndexByte(rest[:min(len(rest), 32)], ']')
+	if note < 0 || strings.ContainsAny(rest[:note], ".\n") {
+		return -n
+	}
+	note++
+	for strings.HasPrefix(rest[note:], "[") {
+		more := strings.IndexByte(rest[note:min(len(rest), note+32)], ']')
+		if more < 0 {
+			break
+		}
+		note += more + 1
+	}
+	for note < len(rest) && strings.IndexByte(" \t\r\n", rest[note]) >= 0 {
+		note++
+	}
+	return note
 }
 
 // windowEnd returns the end of the window that begins at pos: the end of the paragraph, or else a place after a space, or else between

@@ -53,6 +53,9 @@ func TestSentences(t *testing.T) {
 		{"blank lines end", "No stop\n \nNext", []string{"No stop", "Next"}},
 		{"list lines end", "Needed\n- a thing\n- another\n1. third", []string{"Needed", "- a thing", "- another", "1. third"}},
 		{"Thai phrases", "ฉันรักแมว แมวรักฉัน ใช้ Python ได้", []string{"ฉันรักแมว", "แมวรักฉัน", "ใช้ Python ได้"}},
+		{"notes", "It is so.[9] The rest.[10][self-published source?] Then.[A", []string{"It is so.[9]", "The rest.[10][self-published source?]", "Then.", "[A"}},
+		{"opening marks", "他来了。“你好！”他说。「次」です。", []string{"他来了。", "“你好！”", "他说。", "「次」です。"}},
+		{"closing mark that may open", "Das ist „gut.“ Dann kam er.", []string{"Das ist „gut.“", "Dann kam er."}},
 		{"Khmer", "ខ្ញុំស្រឡាញ់ឆ្មា។ ឆ្មាស្រឡាញ់ខ្ញុំ", []string{"ខ្ញុំស្រឡាញ់ឆ្មា។", "ឆ្មាស្រឡាញ់ខ្ញុំ"}},
 		{"Lao", "ຂ້ອຍຮັກແມວ ແມວຮັກຂ້ອຍ", []string{"ຂ້ອຍຮັກແມວ", "ແມວຮັກຂ້ອຍ"}},
 	} {
