@@ -25,7 +25,7 @@ const (
 	DuplicateOf    Reason = "duplicate-of"     // a higher-ranked candidate has the same evidence key
 	DocumentCap    Reason = "document-cap"     // enough higher-ranked chunks of its document
 	BelowReturnN   Reason = "below-return-n"   // ranked after rag.return-n
-	EarlierPage    Reason = "earlier-page"     // delivered before the cursor that this lookup goes on from
+	EarlierPage    Reason = "earlier-page"     // answered for on the pages before the cursor: delivered, or too large for the budget even alone
 	OverBudgetDrop Reason = "over-budget"      // did not fit the projection's budget
 )
 
