@@ -4,7 +4,7 @@
                                                 the nmt_nfkc rule; models/e5small/convert takes the rule's map from it
     tokens.py ids MODEL SHARED [COUNT]          prints what the package makes of every text below SHARED/datasets and
                                                 SHARED/files and of COUNT random strings (60000), one JSON object a line
-    tokens.py golden MODEL TEXTS                the same for a JSON list of texts of our own
+    tokens.py golden MODEL LINES                the same for the texts of such lines, to renew testdata/golden.jsonl
 
 A line is {"text": … or "b64": bytes, "ids": [of the text, of "query: " + text, of "passage: " + text], "bounds": [byte offset
 where the first token starts, where each token ends]}; bounds are those of the text alone. A test of models/e5small reads
@@ -179,7 +179,8 @@ def main(args):
     sys.stdout.reconfigure(encoding="utf-8")
     sp = sentencepiece.SentencePieceProcessor(model_file=args[1])
     if args[0] == "golden":
-        texts = json.loads(pathlib.Path(args[2]).read_text("utf-8"))
+        lines = map(json.loads, pathlib.Path(args[2]).read_text("utf-8").split("\n")[:-1])
+        texts = [base64.b64decode(line["b64"]) if "b64" in line else line["text"] for line in lines]
     else:
         texts = list(data_texts(pathlib.Path(args[2])))
         texts.extend(random_texts(sp, int(args[3]) if len(args) == 4 else 60000))

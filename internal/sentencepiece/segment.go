@@ -6,8 +6,13 @@ import "slices"
 // a certain boundary may be before one is searched for.
 const window = 1 << 13
 
+// hanging is how long a stretch without a place where all ways meet may become. In one that is longer, and only there, the
+// best way so far is taken, which need not be what the sentencepiece package finds, for it keeps all of it in memory.
+const hanging = 1 << 20
+
 // rebase is the sum of scores, either way, beyond which sums start anew at 0, so that they do not lose the precision that
-// tells good from better. The value is that of the sentencepiece package 0.2.3; it decides ties in long texts.
+// tells good from better. The value is that of the sentencepiece package, which does so from 0.2.2 on; it decides
+// ties in long texts.
 const rebase = 100_000
 
 // keep bounds the buffers of a run that is kept for the next text.
@@ -96,7 +101,10 @@ func (r *run) segment() {
 	case r.last:
 		sure = len(r.norm)
 	case sure == 0 && r.next > window:
-		sure = r.converge()
+		if sure = r.converge(); sure == 0 && r.next > hanging {
+			sure = r.next
+			r.forget(sure)
+		}
 	}
 	r.emit(sure)
 	r.ready = 2*len(r.norm) + window
@@ -179,6 +187,15 @@ func (r *run) converge() int {
 	}
 	r.certain = ways
 	return ways[0]
+}
+
+// forget drops the ways to places beyond place that do not lead through it.
+func (r *run) forget(place int) {
+	for p := place + 1; p <= r.reach; p++ {
+		if p-int(r.nodes[p].length) < place {
+			r.nodes[p] = node{}
+		}
+	}
 }
 
 // emit makes the tokens of the best way up to a place that is certain, and removes their text from the buffers.

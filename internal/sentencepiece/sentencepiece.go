@@ -14,6 +14,7 @@ package sentencepiece
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/exhibit-rag/exhibit/internal/weights"
@@ -97,9 +98,10 @@ func uint32At(s string, i int) uint32 {
 
 // Encode returns the ids of text, without begin and end marks. Text of nothing but white space has none.
 //
-// Any bytes are taken: those that are not UTF-8 count as U+FFFD, one by one. Time is linear in the length of the text.
-// Memory beyond the result is a few hundred kilobytes; only a stretch whose segmentation hangs together throughout, such
-// as one letter repeated, needs about 16 bytes per byte of that stretch.
+// Any bytes are taken: those that are not UTF-8 count as U+FFFD, one by one. Time is linear in the length of the text, and
+// memory beyond the result is some hundred kilobytes. Texts in which more than a MiB hangs together without a place where
+// all ways of cutting it meet, such as one letter repeated, take some ten megabytes more, and are cut at such a length where
+// the sentencepiece package would keep all of it in memory: there alone ids may differ from it.
 func (t *Tokenizer) Encode(text string) []int32 {
 	return t.Append(nil, text)
 }
@@ -107,7 +109,7 @@ func (t *Tokenizer) Encode(text string) []int32 {
 // Append appends the ids of text to dst, as [Tokenizer.Encode] returns them.
 func (t *Tokenizer) Append(dst []int32, text string) []int32 {
 	r := t.start(wantIDs)
-	r.ids = dst
+	r.ids = slices.Grow(dst, likelyTokens(text))
 	r.encode(text)
 	dst = r.ids
 	t.finish(r)
@@ -121,10 +123,16 @@ func (t *Tokenizer) Append(dst []int32, text string) []int32 {
 // empty. The offsets are those of the sentencepiece package.
 func (t *Tokenizer) EncodeSpans(text string) []Token {
 	r := t.start(wantSpans)
+	r.tokens = slices.Grow(r.tokens, likelyTokens(text))
 	r.encode(text)
 	tokens := r.tokens
 	t.finish(r)
 	return tokens
+}
+
+// likelyTokens guesses the number of tokens, so that most texts need one allocation; a long text may have far fewer.
+func likelyTokens(text string) int {
+	return min(len(text)/4+4, 1024)
 }
 
 // Count returns the number of ids that [Tokenizer.Encode] gives for text.
