@@ -117,7 +117,11 @@ func (s LookupSettings) resolve() (LookupSettings, []string, error) {
 			errs = append(errs, invalidSetting(key, fmt.Sprintf("%d is over the limit of %d", v.Value, max), "ask for less"))
 		}
 	}
-	positive(KeyTopK, s.TopK, MaxReturnN)
+	if s.ReturnN.IsSet() {
+		positive(KeyTopK, s.TopK, MaxRetrieveK)
+	} else {
+		positive(KeyTopK, s.TopK, MaxReturnN)
+	}
 	positive(KeyRetrieveK, s.RetrieveK, MaxRetrieveK)
 	positive(KeyReturnN, s.ReturnN, MaxReturnN)
 	positive(KeyMaxChunks, s.MaxChunksPerDocument, 0)
