@@ -107,7 +107,7 @@ func (run *lookup) takeHits(l int, hits []Hit, byKey map[string]*candidate) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(hits[b].Score, hits[a].Score), strings.Compare(ids[a].key.String(), ids[b].key.String()),
-			strings.Compare(hits[a].ID, hits[b].ID), strings.Compare(hits[a].Text, hits[b].Text))
+			strings.Compare(hits[a].ID, hits[b].ID), strings.Compare(hits[a].Text, hits[b].Text), byRemainder(&hits[a], &hits[b]))
 	})
 	seen := map[string]bool{}
 	for r, i := range order {
@@ -135,11 +135,33 @@ func (run *lookup) takeHits(l int, hits []Hit, byKey map[string]*candidate) {
 	}
 }
 
-// join adds the hit of a further leg to a candidate. The content of the leg that ranked it higher stays.
+// byRemainder orders hits that score, key, id and text leave equal, so that it never shows in which order they came.
+func byRemainder(a, b *Hit) int {
+	print := func(h *Hit) string {
+		m, err := h.Metadata.MarshalJSON()
+		if err != nil {
+			m = []byte(err.Error())
+		}
+		var span Span
+		if h.Span != nil {
+			span = *h.Span
+		}
+		position := -1
+		if h.Position != nil {
+			position = *h.Position
+		}
+		return fmt.Sprintf("%s %q %q %q %v %d %q", m, h.Source, h.Title, h.HeadingPath, span, position, h.ConfigHash)
+	}
+	return strings.Compare(print(a), print(b))
+}
+
+// join adds the hit of a further leg to a candidate. The content of the leg that ranked it higher stays; a hit that
+// has no text takes that of the other and contradicts nothing.
 func (c *candidate) join(other *candidate, l int, name string, rank int) {
 	if other.hit.Text != c.hit.Text {
-		c.conflict = true
-		if rank < c.bestRank() {
+		bare := c.hit.Text == "" || other.hit.Text == ""
+		c.conflict = c.conflict || !bare
+		if c.hit.Text == "" || !bare && rank < c.bestRank() {
 			c.hit, c.docID, c.chunkIndex = other.hit, other.docID, other.chunkIndex
 		}
 	}
