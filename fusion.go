@@ -95,9 +95,7 @@ func (run *lookup) standardiseDuplicate(d *candidate, l int, mean, deviation flo
 		}
 		d.scores[l], d.scored[l] = run.main[at].scores[l], true
 	}
-	if deviation > 0 {
-		d.fused += (d.scores[l] - mean) / deviation / float64(len(run.legs))
-	}
+	d.fused += fuse.StandardiseOne(d.scores[l], mean, deviation) / float64(len(run.legs))
 }
 
 // complete asks a leg that can score given hits for those it did not find. Where it cannot, an absent dense score is
@@ -122,7 +120,7 @@ func (run *lookup) complete(ctx context.Context, l int) error {
 	for i, c := range missing {
 		hits[i] = c.hit
 	}
-	scores, err := scorer.Scores(ctx, run.searchRequest(), hits)
+	scores, err := scoresWithin(ctx, scorer, run.searchRequest(), hits)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -139,6 +137,25 @@ func (run *lookup) complete(ctx context.Context, l int) error {
 		}
 	}
 	return nil
+}
+
+// scoresWithin leaves a scorer that does not heed ctx behind when ctx ends.
+func scoresWithin(ctx context.Context, scorer Scorer, req SearchRequest, hits []Hit) ([]Score, error) {
+	type answer struct {
+		scores []Score
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		scores, err := scorer.Scores(ctx, req, hits)
+		done <- answer{scores, err}
+	}()
+	select {
+	case a := <-done:
+		return a.scores, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // lowest is the lowest score that a leg gave to any candidate, 0 where it found none.

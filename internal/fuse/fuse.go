@@ -17,23 +17,50 @@ func Standardise(scores []float64) (z []float64, mean, deviation float64) {
 	if len(scores) == 0 {
 		return z, 0, 0
 	}
-	low, high := scores[0], scores[0]
+	size := 0.0
 	for _, s := range scores {
+		size = math.Max(size, math.Abs(s))
+	}
+	// Squares of very large and very small scores leave the range of a float64; a power of two as a factor changes no
+	// other bit.
+	_, exponent := math.Frexp(size)
+	if exponent > -scaleFrom && exponent < scaleFrom {
+		exponent = 0
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, s := range scores {
+		s = math.Ldexp(s, -exponent)
 		mean += s
 		low, high = math.Min(low, s), math.Max(high, s)
 	}
 	mean /= float64(len(scores))
 	for _, s := range scores {
-		deviation += (s - mean) * (s - mean)
+		d := math.Ldexp(s, -exponent) - mean
+		deviation += d * d
 	}
 	deviation = math.Sqrt(deviation / float64(len(scores)))
-	if low == high || deviation <= 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
+	mean, deviation = math.Ldexp(mean, exponent), math.Ldexp(deviation, exponent)
+	if low == high || deviation <= 1e-12*size {
 		return z, mean, 0
 	}
 	for i, s := range scores {
-		z[i] = (s - mean) / deviation
+		z[i] = StandardiseOne(s, mean, deviation)
 	}
 	return z, mean, deviation
+}
+
+// scaleFrom is the binary exponent from which scores are scaled before they are squared.
+const scaleFrom = 400
+
+// StandardiseOne returns (x − mean) / deviation for a further score, and 0 where the deviation is 0.
+func StandardiseOne(x, mean, deviation float64) float64 {
+	if deviation == 0 {
+		return 0
+	}
+	if math.Abs(x) > math.MaxFloat64/4 || math.Abs(mean) > math.MaxFloat64/4 {
+		return (x/2 - mean/2) / (deviation / 2) // the difference itself may be out of range
+	}
+	return (x - mean) / deviation
 }
 
 // Scores adds the standardised scores of the legs in equal parts. legs[l][i] is the completed score that leg l gave
