@@ -1,6 +1,9 @@
 package exhibit
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Hybrid is a KnowledgeSearchPort over several legs. A Retriever asks its legs itself; used alone, it answers the
 // fused list.
@@ -11,12 +14,19 @@ type Hybrid struct {
 // NewHybrid returns the port over the given legs, whose names must differ.
 func NewHybrid(legs ...Leg) *Hybrid { return &Hybrid{legs: legs} }
 
+func errNoLegs() error {
+	return &Error{Op: "lookup", Kind: ErrInvalid, Err: errors.New("the port has no legs"), Hint: "give it at least one leg"}
+}
+
 // Legs returns the legs.
 func (h *Hybrid) Legs() []Leg { return h.legs }
 
 // Search asks every leg for up to K hits and answers the fused list, cut at K, each hit with its fused score. It fails
 // where every leg does.
 func (h *Hybrid) Search(ctx context.Context, req SearchRequest) ([]Hit, error) {
+	if len(h.legs) == 0 {
+		return nil, errNoLegs()
+	}
 	run := &lookup{legs: h.legs, opt: &RetrieverOptions{}, res: &LookupResult{},
 		req: LookupRequest{Collection: req.Collection, Query: req.Query, Filter: req.Filter, Access: req.Access}}
 	run.set.RetrieveK.Value = req.K

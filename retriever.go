@@ -44,7 +44,7 @@ func NewRetriever(port KnowledgeSearchPort, opt *RetrieverOptions) *Retriever {
 	if r.opt.RerankTimeout <= 0 {
 		r.opt.RerankTimeout = DefaultRerankTimeout
 	}
-	if r.opt.Secret == nil {
+	if len(r.opt.Secret) == 0 {
 		r.opt.Secret = make([]byte, 32)
 		rand.Read(r.opt.Secret)
 	}
@@ -194,6 +194,9 @@ func checkQuery(q string) error {
 
 // chooseLegs picks the legs that the search mode names.
 func (r *Retriever) chooseLegs(set LookupSettings) ([]Leg, error) {
+	if len(r.legs) == 0 {
+		return nil, errNoLegs()
+	}
 	mode := set.SearchMode.Value
 	if mode == ModeHybrid {
 		return r.legs, nil
