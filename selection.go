@@ -89,8 +89,7 @@ func (run *lookup) page() {
 // finish writes the account and what follows from it: the cursor, and why the answer is short.
 func (run *lookup) finish() *LookupResult {
 	res := run.res
-	order := append(slices.Clone(run.ranked), sortGone(run.gone)...)
-	for _, c := range order {
+	for _, c := range inRankOrder(append(slices.Clone(run.ranked), run.gone...)) {
 		res.Ledger.Entries = append(res.Ledger.Entries, c.entry(run.legs))
 	}
 	res.Ledger.close()
@@ -99,9 +98,10 @@ func (run *lookup) finish() *LookupResult {
 	return res
 }
 
-// sortGone puts what was dropped before the cut in a fixed order: ranked ones by rank, then by key and store's id.
-func sortGone(gone []*candidate) []*candidate {
-	slices.SortStableFunc(gone, func(a, b *candidate) int {
+// inRankOrder puts candidates in the order of the account: by rank, then what was dropped before it had one, by key
+// and store's id.
+func inRankOrder(list []*candidate) []*candidate {
+	slices.SortStableFunc(list, func(a, b *candidate) int {
 		if (a.rank > 0) != (b.rank > 0) {
 			if a.rank > 0 {
 				return -1
@@ -113,7 +113,7 @@ func sortGone(gone []*candidate) []*candidate {
 		}
 		return strings.Compare(a.printed+"\x00"+a.hit.ID, b.printed+"\x00"+b.hit.ID)
 	})
-	return gone
+	return list
 }
 
 func (run *lookup) tellShort() {
@@ -134,6 +134,18 @@ func (run *lookup) tellShort() {
 	s.Because = strings.Join(parts, ", ")
 	s.Hint = run.shortHint(count)
 	res.Short = s
+}
+
+// floors names the thresholds that are set.
+func (run *lookup) floors() []string {
+	var keys []string
+	if run.set.MinDense.IsSet() {
+		keys = append(keys, KeyMinDense)
+	}
+	if run.set.MinRerank.IsSet() {
+		keys = append(keys, KeyMinRerank)
+	}
+	return keys
 }
 
 // shortHint names the setting that would fill the answer.
@@ -164,7 +176,7 @@ func (run *lookup) shortHint(count map[Reason]int) string {
 	case count[DuplicateOf] > 0 && full:
 		return "raise " + KeyRetrieveK
 	case count[BelowThreshold] > 0:
-		return "lower " + KeyMinDense + " or " + KeyMinRerank
+		return "lower " + strings.Join(run.floors(), " or ")
 	case run.req.Filter != nil:
 		return "nothing more passes the filter and answers the question; loosen the filter"
 	}
