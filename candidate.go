@@ -2,6 +2,7 @@ package exhibit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -73,12 +74,21 @@ func (c *candidate) allScores(legs []Leg) Scores {
 	return s
 }
 
+// copyOf keeps an answer's fields apart from those of the port that gave them.
+func copyOf[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
 func (c *candidate) evidence(collection string, legs []Leg) Evidence {
 	e := Evidence{
-		Key: c.key, Collection: collection, DocID: c.docID, ChunkIndex: c.chunkIndex, Position: c.hit.Position,
-		Source: c.hit.Source, Title: c.hit.Title, HeadingPath: c.hit.HeadingPath, Span: c.hit.Span,
+		Key: c.key, Collection: collection, DocID: c.docID, ChunkIndex: c.chunkIndex, Position: copyOf(c.hit.Position),
+		Source: c.hit.Source, Title: c.hit.Title, HeadingPath: slices.Clone(c.hit.HeadingPath), Span: copyOf(c.hit.Span),
 		Text: c.hit.Text, ContentHash: ContentHash(c.hit.Text), ConfigHash: c.hit.ConfigHash,
-		Scores: c.allScores(legs), HitReasons: slices.Clone(c.reasons), Metadata: c.hit.Metadata,
+		Scores: c.allScores(legs), HitReasons: slices.Clone(c.reasons), Metadata: maps.Clone(c.hit.Metadata),
 	}
 	if e.Source == "" {
 		e.Source = c.hit.Metadata["source"].Text()
