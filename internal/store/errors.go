@@ -14,8 +14,8 @@ var (
 	ErrCorrupt = errors.New("store file is damaged or is no store")
 	// ErrReadOnly: a write was asked of a store whose file or folder cannot be written.
 	ErrReadOnly = errors.New("store is read-only")
-	// ErrFull: the disk (or a quota) is full. The transaction was rolled back, what was stored before is whole.
-	ErrFull = errors.New("disk is full")
+	// ErrFull: the disk (or a quota) is full, or refuses to write. The transaction was rolled back, what was stored before is whole.
+	ErrFull = errors.New("disk is full or refuses to write")
 	// ErrBusy: SQLite waited for another connection for the whole lock timeout.
 	ErrBusy = errors.New("store is busy")
 	// ErrClosed: the store, writer or snapshot was closed before.
