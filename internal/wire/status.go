@@ -64,7 +64,14 @@ type SyncReport struct {
 	Chunks     ChunkCounts    `json:"chunks"`
 	Failures   List[Failure]  `json:"failures"`
 	Removed    List[string]   `json:"removed"`
+	Skipped    List[Skipped]  `json:"skipped"`
 	Warnings   List[string]   `json:"warnings"`
+}
+
+// Skipped are files that a sync passed over for one reason, such as a type that no reader takes.
+type Skipped struct {
+	Reason string       `json:"reason"`
+	DocIDs List[string] `json:"doc_ids"`
 }
 
 // DocumentCounts says what became of the documents of a sync.

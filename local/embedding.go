@@ -1,0 +1,143 @@
+package local
+
+import (
+	"context"
+	"errors"
+
+	"github.com/exhibit-rag/exhibit"
+	"github.com/exhibit-rag/exhibit/embed"
+	"github.com/exhibit-rag/exhibit/internal/analysis"
+	"github.com/exhibit-rag/exhibit/internal/store"
+)
+
+// embedAtOnce is how many texts are embedded between two commits: about a second's work of the built-in encoder on
+// two cores, so that an interruption loses little.
+const embedAtOnce = 64
+
+// embedInput is one text to embed and the hash under which its vector is kept.
+type embedInput struct {
+	hash store.Hash
+	text string
+}
+
+// embedVersions embeds what document versions need before they replace older ones.
+func (run *syncRun) embedVersions(ctx context.Context, versions []store.Version) error {
+	if run.s.embedder == nil {
+		return nil
+	}
+	var hashes []store.Hash
+	texts := map[store.Hash]string{}
+	for _, v := range versions {
+		for i := range v.Chunks {
+			c := &v.Chunks[i]
+			if _, ok := texts[c.EmbedHash]; !ok {
+				texts[c.EmbedHash] = c.IndexText()
+				hashes = append(hashes, c.EmbedHash)
+			}
+		}
+	}
+	have, err := run.w.HaveEmbeddings(ctx, run.s.embedder.Model().Name, hashes)
+	if err != nil {
+		return storeError("look up vectors", "", err)
+	}
+	var inputs []embedInput
+	for _, h := range hashes {
+		if !have[h] {
+			inputs = append(inputs, embedInput{h, texts[h]})
+		}
+	}
+	for len(inputs) > 0 {
+		n := min(embedAtOnce, len(inputs))
+		if err := run.embed(ctx, inputs[:n]); err != nil {
+			return err
+		}
+		inputs = inputs[n:]
+	}
+	return nil
+}
+
+// embedPending embeds every chunk of the collection that has no vector, oldest first.
+func (run *syncRun) embedPending(ctx context.Context) error {
+	if run.s.embedder == nil {
+		return nil
+	}
+	if _, err := run.w.PublishDerived(ctx, run.collection, false); err != nil {
+		return storeError("write derived files", "", err)
+	}
+	total, err := run.withoutVector(ctx)
+	if err != nil || total == 0 {
+		return err
+	}
+	done, after := 0, int64(0)
+	for {
+		rows, err := run.w.PendingVectors(ctx, run.collection, after, embedAtOnce)
+		if err != nil {
+			return storeError("look up chunks without a vector", "", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		seen := map[store.Hash]bool{}
+		var inputs []embedInput
+		for i := range rows {
+			c := &rows[i]
+			after = c.ID
+			if !seen[c.EmbedHash] {
+				seen[c.EmbedHash] = true
+				inputs = append(inputs, embedInput{c.EmbedHash, c.IndexText()})
+			}
+		}
+		run.s.progress(Progress{Stage: "embed", Done: done, Total: total, Current: rows[0].DocID})
+		if err := run.embed(ctx, inputs); err != nil {
+			return err
+		}
+		done += len(rows)
+		run.s.progress(Progress{Stage: "embed", Done: done, Total: total, Current: rows[len(rows)-1].DocID})
+	}
+}
+
+func (run *syncRun) withoutVector(ctx context.Context) (int, error) {
+	snap, err := run.s.snapshot(ctx, run.collection)
+	if err != nil {
+		return 0, err
+	}
+	defer snap.Close()
+	return snap.WithoutVector(nil), nil
+}
+
+// embed embeds texts and stores their vectors.
+func (run *syncRun) embed(ctx context.Context, inputs []embedInput) error {
+	texts := make([]string, len(inputs))
+	for i, in := range inputs {
+		texts[i] = in.text
+	}
+	vectors, err := run.s.embedder.Embed(ctx, exhibit.Passage, texts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var known *exhibit.Error
+		if errors.As(err, &known) {
+			return err
+		}
+		return &exhibit.Error{Op: "embed", Source: run.s.embedder.Model().Name, Kind: exhibit.ErrEmbedder, Err: err,
+			Hint: "what was stored is served on; the next sync goes on from here"}
+	}
+	if err := embed.Normalise(run.s.embedder.Model(), len(texts), vectors); err != nil {
+		return err
+	}
+	model := run.s.embedder.Model()
+	stamps := store.Stamps{Chunker: run.s.chunker.Hash(), Analyser: analysis.Version, Model: model.Name, Dimension: len(vectors[0])}
+	if err := run.w.EnsureCollection(ctx, run.collection, stamps); err != nil {
+		return storeError("embed", model.Name, err)
+	}
+	list := make([]store.Embedding, len(inputs))
+	for i, in := range inputs {
+		list[i] = store.Embedding{Hash: in.hash, Vector: vectors[i]}
+	}
+	if err := run.w.PutEmbeddings(ctx, model.Name, list); err != nil {
+		return storeError("store vectors", "", err)
+	}
+	run.report.Chunks.Embedded += len(inputs)
+	return nil
+}
