@@ -30,14 +30,40 @@ func (run *lookup) project(ctx context.Context, projector Projector) error {
 	if err != nil {
 		return err
 	}
-	if len(p.Kept)+len(p.Over) != len(list) {
-		return fmt.Errorf("projection: %d blocks became %d kept and %d over budget", len(list), len(p.Kept), len(p.Over))
+	if err := checkProjection(&p, list); err != nil {
+		return err
 	}
 	for _, o := range p.Over {
 		run.paged[o.Index].drop(OverBudgetDrop)
 		run.paged[o.Index].over = o
 	}
 	run.res.Evidence, run.res.Projection = p.Kept, &p
+	return nil
+}
+
+// checkProjection holds a Projector to its contract, since the account is written from what it says: every block is
+// either kept, in order, or over budget.
+func checkProjection(p *Projection, list []Evidence) error {
+	over := map[int]bool{}
+	for _, o := range p.Over {
+		if o.Index < 0 || o.Index >= len(list) || over[o.Index] {
+			return fmt.Errorf("projection: block %d of %d is over budget, or is so twice", o.Index+1, len(list))
+		}
+		over[o.Index] = true
+	}
+	if len(p.Kept)+len(over) != len(list) {
+		return fmt.Errorf("projection: %d blocks became %d kept and %d over budget", len(list), len(p.Kept), len(over))
+	}
+	kept := 0
+	for i := range list {
+		if over[i] {
+			continue
+		}
+		if p.Kept[kept].Key != list[i].Key {
+			return fmt.Errorf("projection: block %s was kept where %s stands", p.Kept[kept].Key, list[i].Key)
+		}
+		kept++
+	}
 	return nil
 }
 

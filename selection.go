@@ -70,11 +70,12 @@ func keysOf(list []*candidate) []Key {
 }
 
 // page takes the first return-n survivors that no earlier page is done with. Only a first page is refilled from what
-// the cap took: a cursor yields what was left over, never what a cap took.
+// the cap took: a cursor yields what was left over, never what a cap took, and so marks the refills that the first page
+// did not reach as done with too.
 func (run *lookup) page() {
 	for i, c := range run.survived {
 		switch {
-		case i >= run.strict && run.req.Cursor != "":
+		case i >= run.strict && run.earlier[i]:
 		case run.earlier[i]:
 			c.drop(EarlierPage)
 		case len(run.paged) < run.set.ReturnN.Value:
