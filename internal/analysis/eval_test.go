@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -10,8 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clipperhouse/uax29/v2/sentences"
+
+	"github.com/exhibit-rag/exhibit/internal/lexical"
 	"github.com/exhibit-rag/exhibit/internal/sharedtest"
 )
 
@@ -139,51 +143,48 @@ func tokens(s string) int {
 	return int(math.Ceil(n))
 }
 
-type posting struct{ unit, tf int }
+// evaluation is what a set of questions gave.
+type evaluation struct {
+	ndcg     float64       // mean nDCG@10, the best unit standing for its document
+	p50, p95 time.Duration // of analysing a question, statistics and search
+	bytes    int           // of the index
+}
 
-// evaluate returns the mean nDCG@10 of plain BM25, the best unit standing for its document.
-func evaluate(a *Analyzer, c collection, u units) float64 {
-	index := map[string][]posting{}
-	length := make([]float64, len(u.terms))
-	total := 0.0
-	for i, terms := range u.terms {
-		tf := map[string]int{}
-		for _, t := range terms {
-			tf[t]++
-		}
-		for t, n := range tf {
-			index[t] = append(index[t], posting{i, n})
-		}
-		length[i] = float64(len(terms))
-		total += length[i]
+func evaluate(t testing.TB, a *Analyzer, c collection, u units) evaluation {
+	t.Helper()
+	b := lexical.NewBuilder()
+	for _, terms := range u.terms {
+		b.Add(terms)
 	}
-	n := float64(len(u.terms))
-	avg := total / n
-	sum, judged := 0.0, 0
-	for _, q := range c.queries {
-		rel := c.judged[q.ID]
+	var data bytes.Buffer
+	if err := b.Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	s, err := lexical.OpenSegment(data.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := evaluation{bytes: data.Len()}
+	var took []time.Duration
+	for _, question := range c.queries {
+		rel := c.judged[question.ID]
 		if len(rel) == 0 {
 			continue
 		}
-		terms := a.QueryTerms(q.Text)
-		slices.Sort(terms)
-		scores := map[int]float64{}
-		for _, t := range terms {
-			df := float64(len(index[t]))
-			idf := math.Log(1 + (n-df+.5)/(df+.5))
-			for _, p := range index[t] {
-				tf := float64(p.tf)
-				scores[p.unit] += idf * tf * 2.2 / (tf + 1.2*(.25+.75*length[p.unit]/avg))
-			}
-		}
+		start := time.Now()
+		q := lexical.NewQuery(a.QueryTerms(question.Text))
+		hits := s.Search(q, s.Stats(q, nil), 100, nil, nil)
+		took = append(took, time.Since(start))
 		best := map[int]float64{}
-		for unit, s := range scores {
-			best[u.doc[unit]] = max(best[u.doc[unit]], s)
+		for _, h := range hits {
+			best[u.doc[h.Ord]] = max(best[u.doc[h.Ord]], h.Score)
 		}
-		judged++
-		sum += ndcg(c, rel, best)
+		e.ndcg += ndcg(c, rel, best)
 	}
-	return sum / float64(judged)
+	e.ndcg /= float64(len(took))
+	slices.Sort(took)
+	e.p50, e.p95 = took[len(took)/2], took[len(took)*95/100]
+	return e
 }
 
 func ndcg(c collection, rel map[string]int, scores map[int]float64) float64 {

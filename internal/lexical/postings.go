@@ -2,63 +2,117 @@ package lexical
 
 import (
 	"encoding/binary"
+	"math"
 )
 
-// blockSize is the number of postings between two entries of a skip table.
+// blockSize is the number of postings in a block; only the last one of a list may have fewer.
 const blockSize = 128
 
 const skipBytes = 8
 
-// list is the postings of one term while they are written: for each document, ascending, the distance d to the one before it
-// (the first: to −1) and the frequency f, as
+// list is the postings of one term while they are written, in blocks:
 //
-//	uvarint((d−1)<<1)                   if f is 1
-//	uvarint((d−1)<<1 | 1) uvarint(f−2)  otherwise
+//	width of distances u8 (0, 1, 2 or 4 bytes), width of frequencies u8
+//	for each document, ascending, the distance to the one before it (of the first to −1), less 1
+//	for each document the frequency, less 1
 //
-// Of more than blockSize postings, a table goes before them with an entry for each block: the last ordinal in it and where it
+// Width 0 is for nothing but zeroes. All of a block has one width because a search spends its time in
+// reading this, and steps that depend on each number cost more than the bytes they save.
+//
+// Of more than one block, a table goes before them with an entry for each: the last ordinal in it and where it
 // ends, counted from the end of the table, both u32 little endian.
 type list struct {
 	df    int
-	last  int64 // the last ordinal; −1 before the first
+	last  int64 // the last ordinal of the blocks that are done; −1 before the first
+	open  []posting
 	data  []byte
 	skips []byte
 }
 
+type posting struct{ ord, tf uint32 }
+
 func newList() *list { return &list{last: -1} }
 
 func (l *list) reset() {
-	l.df, l.last, l.data, l.skips = 0, -1, l.data[:0], l.skips[:0]
+	l.df, l.last, l.open, l.data, l.skips = 0, -1, l.open[:0], l.data[:0], l.skips[:0]
 }
 
 func (l *list) add(ord, tf uint32) {
-	d := uint64(int64(ord)-l.last-1) << 1
-	if tf == 1 {
-		l.data = binary.AppendUvarint(l.data, d)
-	} else {
-		l.data = binary.AppendUvarint(l.data, d|1)
-		l.data = binary.AppendUvarint(l.data, uint64(tf-2))
-	}
+	l.open = append(l.open, posting{ord, tf})
 	l.df++
-	l.last = int64(ord)
-	if l.df%blockSize == 0 {
-		l.skips = l.skip(l.skips)
+	if len(l.open) == blockSize {
+		l.data = appendBlock(l.data, l.last, l.open)
+		l.last = int64(ord)
+		l.skips = appendSkip(l.skips, ord, len(l.data))
+		l.open = l.open[:0]
 	}
 }
 
-func (l *list) skip(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(l.last))
-	return binary.LittleEndian.AppendUint32(dst, uint32(len(l.data)))
+func appendSkip(dst []byte, last uint32, end int) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, last)
+	return binary.LittleEndian.AppendUint32(dst, uint32(end))
 }
 
-// appendTo appends the finished list.
+func appendBlock(dst []byte, before int64, postings []posting) []byte {
+	var distances, frequencies uint32
+	prev := before
+	for _, p := range postings {
+		distances |= uint32(int64(p.ord) - prev - 1)
+		frequencies |= p.tf - 1
+		prev = int64(p.ord)
+	}
+	wide, deep := width(distances), width(frequencies)
+	dst = append(dst, byte(wide), byte(deep))
+	prev = before
+	for _, p := range postings {
+		dst = appendFixed(dst, wide, uint32(int64(p.ord)-prev-1))
+		prev = int64(p.ord)
+	}
+	for _, p := range postings {
+		dst = appendFixed(dst, deep, p.tf-1)
+	}
+	return dst
+}
+
+// width returns the bytes that the larger of numbers needs, given all of them or-ed together.
+func width(bits uint32) int {
+	switch {
+	case bits == 0:
+		return 0
+	case bits <= math.MaxUint8:
+		return 1
+	case bits <= math.MaxUint16:
+		return 2
+	}
+	return 4
+}
+
+func appendFixed(dst []byte, width int, v uint32) []byte {
+	switch width {
+	case 1:
+		return append(dst, byte(v))
+	case 2:
+		return binary.LittleEndian.AppendUint16(dst, uint16(v))
+	case 4:
+		return binary.LittleEndian.AppendUint32(dst, v)
+	}
+	return dst
+}
+
+// appendTo appends the finished list; l stays as it is.
 func (l *list) appendTo(dst []byte) []byte {
 	if l.df > blockSize {
 		dst = append(dst, l.skips...)
-		if l.df%blockSize != 0 {
-			dst = l.skip(dst)
+		if n := len(l.open); n > 0 {
+			end := len(appendBlock(nil, l.last, l.open))
+			dst = appendSkip(dst, l.open[n-1].ord, len(l.data)+end)
 		}
 	}
-	return append(dst, l.data...)
+	dst = append(dst, l.data...)
+	if len(l.open) > 0 {
+		dst = appendBlock(dst, l.last, l.open)
+	}
+	return dst
 }
 
 // postings is the list of one term where it lies in a segment.
@@ -69,7 +123,7 @@ type postings struct {
 	data  []byte
 }
 
-// openPostings never fails: of bytes that are no list it makes one that ends where they stop to make sense.
+// openPostings never fails: of bytes that are no list it makes one whose blocks cannot be read.
 func openPostings(raw []byte, df int, limit uint32) postings {
 	p := postings{df: df, limit: limit, data: raw}
 	if df > blockSize {
@@ -96,8 +150,8 @@ func (p *postings) lastOf(b int) int64 {
 	return int64(binary.LittleEndian.Uint32(p.skips[b*skipBytes:]))
 }
 
-// read decodes block b and reports whether it is sound: as many postings as it should have, ordinals ascending and below
-// the limit. What was sound before the fault is in it.
+// read decodes block b and reports whether it is sound: as many bytes as it should have, ordinals below the limit. A
+// block that is not is read as empty.
 func (p *postings) read(b int, into *block) bool {
 	into.n = 0
 	before, data := int64(-1), p.data
@@ -112,41 +166,47 @@ func (p *postings) read(b int, into *block) bool {
 		}
 		data = p.data[from:to]
 	}
-	return into.decode(data, before, min(blockSize, p.df-b*blockSize), p.limit)
+	n := min(blockSize, p.df-b*blockSize)
+	if len(data) < 2 {
+		return false
+	}
+	wide, deep, data := int(data[0]), int(data[1]), data[2:]
+	if len(data) != n*(wide+deep) || !readFixed(into.ords[:n], wide, data) || !readFixed(into.tfs[:n], deep, data[n*wide:]) {
+		return false
+	}
+	// No ordinal is above the last, for distances are not negative; 128 of 32 bits fit in 64.
+	for i, d := range into.ords[:n] {
+		before += int64(d) + 1
+		into.ords[i] = uint32(before)
+		into.tfs[i]++
+	}
+	if before >= int64(p.limit) {
+		return false
+	}
+	into.n = n
+	return true
 }
 
-func (into *block) decode(data []byte, before int64, want int, limit uint32) bool {
-	at := 0
-	for into.n < want {
-		d, n := uvarint(data[at:])
-		if n == 0 || d>>1 > uint64(limit) {
-			return false
+func readFixed(dst []uint32, width int, data []byte) bool {
+	switch width {
+	case 0:
+		clear(dst)
+	case 1:
+		for i, v := range data[:len(dst)] {
+			dst[i] = uint32(v)
 		}
-		at += n
-		tf := uint64(1)
-		if d&1 == 1 {
-			f, n := uvarint(data[at:])
-			if n == 0 || f > 1<<32-3 {
-				return false
-			}
-			at += n
-			tf = f + 2
+	case 2:
+		data = data[:2*len(dst)]
+		for i := range dst {
+			dst[i] = uint32(binary.LittleEndian.Uint16(data[2*i:]))
 		}
-		before += int64(d>>1) + 1
-		if before >= int64(limit) {
-			return false
+	case 4:
+		data = data[:4*len(dst)]
+		for i := range dst {
+			dst[i] = binary.LittleEndian.Uint32(data[4*i:])
 		}
-		into.ords[into.n], into.tfs[into.n] = uint32(before), uint32(tf)
-		into.n++
+	default:
+		return false
 	}
-	return at == len(data)
-}
-
-// uvarint is binary.Uvarint with a short way for one byte, and 0 for every kind of fault.
-func uvarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
-	v, n := binary.Uvarint(b)
-	return v, max(n, 0)
+	return true
 }
