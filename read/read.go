@@ -19,6 +19,10 @@ import (
 	"github.com/exhibit-rag/exhibit/read/plain"
 )
 
+// Version names the rules by which sources become documents. It changes when a source may be read into other text, blocks, title or
+// metadata than before, so that documents read by older rules can be read again.
+const Version = "read 1"
+
 // Default returns the Reader of all formats that this module reads. A source without a media type gets the one that Detect finds; the
 // document carries it. The error of a source that no reader reads wraps exhibit.ErrUnsupportedMedia and says what it is.
 func Default() exhibit.Reader { return dispatcher{} }

@@ -132,8 +132,8 @@ func (c *cutter) size(s span) int {
 	return n
 }
 
-// header returns the header rows that a piece beginning at the atom i lacks: those of a table begun before it. A header of more than a
-// third of the limit is not repeated.
+// header returns the header rows that a piece beginning at the atom i lacks: those of a table begun before it. Of a header of more than
+// a third of the limit only the first line is repeated, and nothing if that is still more.
 func (c *cutter) header(i int) (string, int) {
 	a := c.atoms[i]
 	b := c.blocks[a.block]
@@ -141,14 +141,17 @@ func (c *cutter) header(i int) (string, int) {
 		return "", 0
 	}
 	start, end := trim(c.text, b.Start, b.Header)
-	if start == end || end-start > 16*c.limit {
-		return "", 0
+	rows := c.text[start:end]
+	first, _, _ := strings.Cut(rows, "\n")
+	for _, s := range [...]string{rows, strings.TrimSpace(first)} {
+		if s == "" || len(s) > 16*c.limit {
+			continue
+		}
+		if n := c.count(s); n <= c.limit/3 {
+			return s, n
+		}
 	}
-	n := c.count(c.text[start:end])
-	if n > c.limit/3 {
-		return "", 0
-	}
-	return c.text[start:end], n
+	return "", 0
 }
 
 func (c *cutter) headerTokens(i int) int {

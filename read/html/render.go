@@ -258,8 +258,8 @@ func (w *writer) link(n *html.Node) {
 		w.children(n)
 		return
 	}
-	w.href = 0
 	w.word("[")
+	w.href = w.line.Len()
 	w.children(n)
 	w.space = false
 	w.word("](" + href + ")")

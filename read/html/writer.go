@@ -53,7 +53,7 @@ func (w *writer) inline(s string) {
 }
 
 func (w *writer) word(s string) {
-	if w.space && w.line.Len() > 0 && !strings.HasSuffix(w.line.String(), "\n") {
+	if w.space && w.line.Len() > 0 && w.line.Len() != w.href && !strings.HasSuffix(w.line.String(), "\n") {
 		w.line.WriteByte(' ')
 	}
 	w.space = false

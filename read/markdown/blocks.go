@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -54,6 +55,31 @@ func blocks(txt string, base int, mdx bool) []exhibit.Block {
 	return w.out
 }
 
+// maxNesting is how many containers (quotes, lists) may be opened on one line. The parser's time grows with its square.
+const maxNesting = 100
+
+// tooDeep tells whether a line opens more containers than maxNesting.
+func tooDeep(text string) bool {
+	for line := range strings.Lines(text) {
+		if len(line) <= maxNesting {
+			continue
+		}
+		lists, quotes := 0, 0
+		for i := 0; i < len(line) && strings.IndexByte(" \t>-+*0123456789.)", line[i]) >= 0; i++ {
+			switch {
+			case line[i] == '>':
+				quotes++
+			case i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t') && strings.IndexByte("-+*.)", line[i]) >= 0:
+				lists++
+			}
+		}
+		if lists+quotes > maxNesting {
+			return true
+		}
+	}
+	return false
+}
+
 // top handles a node that stands in no container: only there do headings head what follows.
 func (w *walker) top(n ast.Node) {
 	if h, ok := n.(*ast.Heading); ok {
@@ -95,6 +121,9 @@ func (w *walker) node(n ast.Node, kind exhibit.BlockKind, level, from int) {
 		if w.mdx && module(w.body[start:end]) {
 			w.skip(start, end)
 			return
+		}
+		if n.Kind() == ast.KindLinkReferenceDefinition {
+			kind, level = exhibit.BlockRaw, 0
 		}
 		w.add(exhibit.Block{Kind: kind, Level: level, Start: or(from, start), End: end})
 	}
@@ -223,6 +252,9 @@ func (w *walker) add(b exhibit.Block) {
 	if b.Start >= b.End {
 		return
 	}
+	for !utf8.RuneStart(w.body[b.Start]) {
+		b.Start--
+	}
 	s := w.body[b.Start:b.End]
 	b.End = b.Start + len(strings.TrimRight(s, " \t\r\n"))
 	b.Start += len(s) - len(strings.TrimLeft(s, " \t\r\n"))
@@ -268,6 +300,7 @@ func (w *walker) lineStart(pos int) int {
 
 // lineEnd returns the offset of the end of the line at pos, before its line feed.
 func (w *walker) lineEnd(pos int) int {
+	pos = min(pos, len(w.body)) // the parser's positions can be off after tabs
 	if n := strings.IndexByte(w.body[pos:], '\n'); n >= 0 {
 		return pos + n
 	}

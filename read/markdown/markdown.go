@@ -4,10 +4,12 @@ package markdown
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/read/internal/source"
+	"github.com/exhibit-rag/exhibit/read/plain"
 )
 
 // The media types that Reader reads.
@@ -39,7 +41,12 @@ func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, e
 	front := parseFront(doc.Text)
 	doc.Title, doc.Metadata = front.title, front.metadata
 	doc.Warnings = append(doc.Warnings, front.warnings...)
-	doc.Blocks = blocks(doc.Text, front.end, doc.MediaType == MediaTypeMDX)
+	if tooDeep(doc.Text) {
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("a line opens more than %d lists or quotes; the file is read as plain text", maxNesting))
+		doc.Blocks = plain.Blocks(doc.Text)
+	} else {
+		doc.Blocks = blocks(doc.Text, front.end, doc.MediaType == MediaTypeMDX)
+	}
 	if len(doc.Blocks) == 0 {
 		return exhibit.Document{}, source.NoText(src, len(src.Data))
 	}
@@ -49,8 +56,14 @@ func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, e
 	return doc, nil
 }
 
-// Blocks returns the structure of a Markdown text without front matter.
-func Blocks(text string) []exhibit.Block { return blocks(text, 0, false) }
+// Blocks returns the structure of a Markdown text without front matter; that of plain text, if a line opens more than a hundred lists or
+// quotes.
+func Blocks(text string) []exhibit.Block {
+	if tooDeep(text) {
+		return plain.Blocks(text)
+	}
+	return blocks(text, 0, false)
+}
 
 // firstTitle returns the first heading of level 1, or where there is none, the heading that the text begins with, if no other is of its
 // level or above.

@@ -1,4 +1,5 @@
-// Package plain reads text without markup, in any encoding: paragraphs at blank lines, titles where a line is underlined.
+// Package plain reads text without markup, in any encoding: paragraphs at blank lines, or at every line
+// where lines are too long to be wrapped; titles where a line is underlined.
 package plain
 
 import (
@@ -67,11 +68,35 @@ func blocks(text string) (out []exhibit.Block, encoded int) {
 			for start += rest; start < end && strings.IndexByte(" \t\r\n", text[start]) >= 0; start++ {
 			}
 		}
-		if start < end {
-			out = append(out, exhibit.Block{Kind: exhibit.BlockParagraph, Start: start, End: end})
-		}
+		out = appendProse(out, text, start, end)
 	}
 	return out, encoded
+}
+
+// unwrapped is the length in bytes of a line that no one wraps: text with such lines has a paragraph on each.
+const unwrapped = 200
+
+// appendProse appends the paragraph, or each of its lines where they are not wrapped.
+func appendProse(out []exhibit.Block, text string, start, end int) []exhibit.Block {
+	if start >= end {
+		return out
+	}
+	long := false
+	for line := range strings.Lines(text[start:end]) {
+		long = long || len(line) > unwrapped
+	}
+	if !long {
+		return append(out, exhibit.Block{Kind: exhibit.BlockParagraph, Start: start, End: end})
+	}
+	pos := start
+	for line := range strings.Lines(text[start:end]) {
+		if trimmed := strings.TrimSpace(line); trimmed != "" {
+			at := pos + strings.Index(line, trimmed)
+			out = append(out, exhibit.Block{Kind: exhibit.BlockParagraph, Start: at, End: at + len(trimmed)})
+		}
+		pos += len(line)
+	}
+	return out
 }
 
 // paragraphs yields the runs of lines between blank lines, without the white space at their ends.
