@@ -7,6 +7,7 @@ import (
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/chunk"
 	"github.com/exhibit-rag/exhibit/internal/store"
+	"github.com/exhibit-rag/exhibit/read"
 )
 
 // version cuts a document and makes it what the store keeps. The lexical index and the embedder see title and heading
@@ -16,10 +17,7 @@ func (s *Store) version(doc exhibit.Document, root string, hash store.Hash, read
 	if err != nil {
 		return store.Version{}, err
 	}
-	blocks := make([]chunk.Block, len(doc.Blocks))
-	for i, b := range doc.Blocks {
-		blocks[i] = chunk.Block{Kind: chunk.Kind(b.Kind), Level: b.Level, Start: b.Start, End: b.End, Title: b.Title, Header: b.Header, Rows: b.Rows}
-	}
+	blocks := read.Structure(doc.Blocks)
 	if err := chunk.Check(doc.Text, blocks); err != nil {
 		return store.Version{}, &exhibit.Error{Source: doc.DocID, Err: err}
 	}

@@ -164,7 +164,7 @@ func (s *Store) Collections(ctx context.Context) ([]string, error) {
 // Finding is one result of Check.
 type Finding struct {
 	Name   string
-	OK     bool
+	Level  string // "ok", "warn" (only speed is lost) or "fail"
 	Detail string
 	Hint   string
 }

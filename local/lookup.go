@@ -65,7 +65,7 @@ func (n *session) warnings(ctx context.Context, req exhibit.LookupRequest) ([]st
 	if n.s.embedder == nil {
 		out = append(out, "embed.provider is none: searched by words only")
 	}
-	if !n.s.analyzer.HasContent(req.Query) {
+	if !n.s.hasWords(req.Query) {
 		out = append(out, "the question holds no word to search for, only stop words or punctuation")
 	}
 	counts, err := n.snap.Counts(ctx, n.s.chunker.Hash())

@@ -21,8 +21,10 @@ import (
 // plan is one root and what a sync will read of it.
 type plan struct {
 	root     Root
-	name     string // how the store knows the root; "" for single documents
-	complete bool   // everything under the root is here: what is missing is gone
+	name     string   // how the store knows the root; "" for single documents
+	complete bool     // everything under the root is here: what is missing is gone
+	unknown  []string // docId prefixes of folders that could not be read: nothing below them counts as missing
+	first    error    // of the first file that could not be read
 	entries  []entry
 }
 
@@ -181,38 +183,88 @@ func (run *syncRun) planFolder(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	readable := 0
 	for _, f := range files {
-		if f.Skip == "" && f.Err == nil {
-			readable++
+		switch {
+		case f.Skip != "":
+			run.skip(f.Skip, folderSlash(f))
+		case f.Err != nil && f.Dir:
+			p.unknown = append(p.unknown, f.DocID+"/")
+			fallthrough
+		default:
+			p.entries = append(p.entries, run.fileEntry(p, f))
 		}
-		p.entries = append(p.entries, run.fileEntry(p, f))
 	}
-	if readable == 0 && !run.req.AllowEmpty {
-		return run.noFile(p, files)
+	readable, err := run.anyReadable(ctx, p, files)
+	if err != nil || readable || run.req.AllowEmpty {
+		return err
 	}
-	return nil
+	return run.noFile(p, files)
+}
+
+func folderSlash(f read.Entry) string {
+	if f.Dir {
+		return f.DocID + "/"
+	}
+	return f.DocID
+}
+
+// anyReadable reports whether at least one file of a root can be read as a document, so that an emptied or wrong
+// folder is told apart from a changed one before anything is removed.
+func (run *syncRun) anyReadable(ctx context.Context, p *plan, files []read.Entry) (bool, error) {
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if f.Skip != "" {
+			continue
+		}
+		if _, had := run.prints[f.DocID]; had && f.Err == nil {
+			return true, nil
+		}
+		data, err := read.File(f, run.s.opt.MaxFileSize)
+		if err != nil {
+			p.first = firstError(p.first, err)
+			continue
+		}
+		if _, err := run.s.reader.Read(ctx, exhibit.Source{DocID: f.DocID, Path: f.DocID, Data: data}); err != nil {
+			p.first = firstError(p.first, err)
+			continue
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+func firstError(first, err error) error {
+	if first != nil {
+		return first
+	}
+	return err
 }
 
 // noFile says why a root gives nothing.
 func (run *syncRun) noFile(p *plan, files []read.Entry) error {
-	what := "no file in it"
-	if len(files) > 0 {
-		first := files[0]
-		why := first.Skip
-		if first.Err != nil {
-			why = first.Err.Error()
-		}
-		what = fmt.Sprintf("none of the %d files in it can be read; the first is %s: %s", len(files), first.DocID, why)
+	what := "there is no file in it"
+	switch n := len(p.entries); {
+	case n == 1:
+		what = "its one file cannot be read: " + p.first.Error()
+	case n > 1:
+		what = fmt.Sprintf("none of its %d files can be read; the first: %v", n, p.first)
+	case len(files) > 0:
+		what = fmt.Sprintf("everything in it is passed over; the first is %s: %s", folderSlash(files[0]), files[0].Skip)
+	}
+	hint := exhibit.HintOf(p.first)
+	if hint == "" {
+		hint = "name another folder"
 	}
 	return &exhibit.Error{Op: "sync", Source: p.root.Path, Kind: exhibit.ErrUnreadable, Err: errors.New(what + "; nothing was removed"),
-		Hint: "name another folder, or pass --allow-empty if it is meant"}
+		Hint: hint + "; --allow-empty says that it is meant"}
 }
 
 func (run *syncRun) fileEntry(p *plan, f read.Entry) entry {
 	return entry{docID: f.DocID, path: f.Path, load: func(ctx context.Context) readResult {
-		r := readResult{docID: f.DocID, source: sourceName(f), root: p.name, skip: f.Skip, err: f.Err}
-		if r.skip != "" || r.err != nil {
+		r := readResult{docID: f.DocID, source: f.DocID, root: p.name, err: f.Err}
+		if r.err != nil {
 			return r
 		}
 		data, err := read.File(f, run.s.opt.MaxFileSize)
@@ -220,13 +272,10 @@ func (run *syncRun) fileEntry(p *plan, f read.Entry) entry {
 			r.err = err
 			return r
 		}
-		run.load(ctx, &r, exhibit.Source{DocID: f.DocID, Path: r.source, Data: data})
+		run.load(ctx, &r, exhibit.Source{DocID: f.DocID, Path: f.DocID, Data: data})
 		return r
 	}}
 }
-
-// sourceName is what a person opens: the path as the user would write it from the root's folder.
-func sourceName(f read.Entry) string { return f.DocID }
 
 func (run *syncRun) planDocuments() *plan {
 	p := &plan{}
@@ -254,12 +303,18 @@ func (run *syncRun) planLines(ctx context.Context, p *plan, name string, from io
 		from = f
 	}
 	for doc, err := range jsonl.Documents(ctx, name, from) {
-		if err != nil {
-			return err
+		if ctxErr := ctx.Err(); ctxErr != nil {
+			return ctxErr
 		}
-		p.entries = append(p.entries, entry{docID: doc.DocID, path: name, load: func(ctx context.Context) readResult {
-			r := readResult{docID: doc.DocID, source: doc.Source, root: p.name}
-			run.finish(&r, doc, recordHash(doc), jsonl.Version)
+		id := doc.DocID
+		if id == "" {
+			id = sourceOf(err, name)
+		}
+		p.entries = append(p.entries, entry{docID: id, path: name, load: func(ctx context.Context) readResult {
+			r := readResult{docID: id, source: doc.Source, root: p.name, err: err}
+			if err == nil {
+				run.finish(&r, doc, recordHash(doc), jsonl.Version)
+			}
 			return r
 		}})
 	}
@@ -267,6 +322,15 @@ func (run *syncRun) planLines(ctx context.Context, p *plan, name string, from io
 		return &exhibit.Error{Op: "sync", Source: name, Kind: exhibit.ErrUnreadable, Err: errors.New("no document in it; nothing was removed"), Hint: "one JSON object a line, with doc_id and text"}
 	}
 	return nil
+}
+
+// sourceOf is the place that an error names, such as a line of a file.
+func sourceOf(err error, otherwise string) string {
+	var e *exhibit.Error
+	if errors.As(err, &e) && e.Source != "" {
+		return e.Source
+	}
+	return otherwise
 }
 
 func recordHash(d exhibit.Document) store.Hash {

@@ -202,7 +202,7 @@ func (d denseLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]exhi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !d.n.s.analyzer.HasContent(req.Query) {
+	if !d.n.s.hasWords(req.Query) {
 		return nil, nil
 	}
 	_, in, err := d.n.scopes(ctx, req)
@@ -222,7 +222,7 @@ func (d denseLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]exhi
 
 func (d denseLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits []exhibit.Hit) ([]exhibit.Score, error) {
 	out := make([]exhibit.Score, len(hits))
-	if !d.n.s.analyzer.HasContent(req.Query) {
+	if !d.n.s.hasWords(req.Query) {
 		return out, nil
 	}
 	vector, err := d.n.vector(ctx, req.Query)
@@ -341,3 +341,7 @@ var (
 	_ exhibit.KnowledgeSearchPort = (*Port)(nil)
 	_ exhibit.Scorer              = (*Port)(nil)
 )
+
+// hasWords reports whether a question holds anything to search for. One of stop words or punctuation alone does not,
+// and its vector would only guess.
+func (s *Store) hasWords(query string) bool { return len(s.analyzer.QueryTerms(query)) > 0 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/analysis"
@@ -354,13 +355,23 @@ func (run *syncRun) missing(plans []*plan) []string {
 			continue
 		}
 		for id, f := range run.prints {
-			if _, still := run.seen[id]; !still && f.Root == p.name {
+			if _, still := run.seen[id]; !still && f.Root == p.name && !p.hides(id) {
 				gone = append(gone, id)
 			}
 		}
 	}
 	slices.Sort(gone)
 	return gone
+}
+
+// hides reports whether a docId lies below a folder that could not be read.
+func (p *plan) hides(id string) bool {
+	for _, prefix := range p.unknown {
+		if strings.HasPrefix(id, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func (run *syncRun) countMissing(plans []*plan) error {

@@ -72,11 +72,7 @@ func (c *doctorCmd) checks(ctx context.Context, a *app, env *environment) []chec
 		return append(checks, failed("store", err))
 	}
 	for _, f := range found {
-		result := "ok"
-		if !f.OK {
-			result = "fail"
-		}
-		checks = append(checks, check{Name: f.Name, Result: result, Detail: f.Detail, Hint: f.Hint})
+		checks = append(checks, check{Name: f.Name, Result: f.Level, Detail: f.Detail, Hint: f.Hint})
 	}
 	names, err := store.Collections(ctx)
 	if err != nil {

@@ -65,7 +65,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		ctx, cancel = context.WithTimeout(ctx, a.cli.Timeout)
 		defer cancel()
 	}
-	err = kctx.Run(ctx, a)
+	kctx.BindTo(ctx, (*context.Context)(nil))
+	err = kctx.Run(a)
 	if flush := a.out.Flush(); err == nil {
 		err = flush
 	}

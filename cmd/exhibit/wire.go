@@ -101,7 +101,7 @@ func dirExists(path string) bool {
 
 // open opens the store for reading, or for writing too.
 func (a *app) open(ctx context.Context, env *environment, write bool) (*local.Store, *progressLine, error) {
-	if !write && !env.exists {
+	if !write && !dirExists(env.folder) {
 		return nil, nil, &exhibit.Error{Op: "store", Source: env.folder, Kind: exhibit.ErrNotFound, Err: errors.New("there is none"),
 			Hint: "exhibit sync FOLDER makes one here; or name one with --store"}
 	}
