@@ -1,7 +1,7 @@
 // Package fuse combines the scores or ranks that several legs gave to the same candidates.
 //
-// Everything is computed in a fixed order over slices, so equal input gives equal bits. A positive infinity or NaN
-// must not be passed in.
+// Everything is computed in a fixed order over slices, so equal input gives equal bits. An infinity or NaN must not be
+// passed in; any finite scores give finite results.
 package fuse
 
 import "math"
@@ -61,22 +61,6 @@ func StandardiseOne(x, mean, deviation float64) float64 {
 		return (x/2 - mean/2) / (deviation / 2) // the difference itself may be out of range
 	}
 	return (x - mean) / deviation
-}
-
-// Scores adds the standardised scores of the legs in equal parts. legs[l][i] is the completed score that leg l gave
-// to candidate i; all legs have one score a candidate.
-func Scores(legs [][]float64) []float64 {
-	if len(legs) == 0 {
-		return nil
-	}
-	sum := make([]float64, len(legs[0]))
-	for _, scores := range legs {
-		z, _, _ := Standardise(scores)
-		for i, v := range z {
-			sum[i] += v / float64(len(legs))
-		}
-	}
-	return sum
 }
 
 // ReciprocalRanks adds 1 / (RRFConstant + rank) over the legs. ranks[l][i] is the rank from 1 that leg l gave to
