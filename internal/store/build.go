@@ -23,13 +23,13 @@ type segmentBuilder struct {
 	has   []int // ordinals that have a vector
 }
 
-// read takes the chunks that came after since, in order of row id.
+// read takes the chunks that came after since, in order of row id, which is that of sequence numbers too, and which an index gives without sorting.
 func (b *segmentBuilder) read(ctx context.Context, c *conn, coll *collection, since int64) error {
 	b.g.offs = []uint64{0}
 	row := make([]float32, b.dim)
 	return c.query(ctx, `SELECT c.id, c.document, c.idx, d.doc_id, c.context, c.text, e.vec FROM chunks c JOIN documents d ON d.id = c.document
 		LEFT JOIN embeddings e ON c.vseq > 0 AND e.hash = c.embed_hash AND e.model = ?
-		WHERE c.collection = ? AND c.seq > ? ORDER BY c.id`, []any{coll.st.Model, coll.id, since}, func(scan func(...any) error) error {
+		WHERE c.collection = ? AND c.seq > ? ORDER BY c.seq, c.id`, []any{coll.st.Model, coll.id, since}, func(scan func(...any) error) error {
 		var id, doc int64
 		var index int
 		var docID string

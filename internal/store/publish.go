@@ -24,7 +24,10 @@ func (w *Writer) PublishDerived(ctx context.Context, name string, force bool) (b
 		return false, err
 	}
 	defer sn.Close()
-	v := sn.v
+	v, err := sn.view(ctx)
+	if err != nil {
+		return false, err
+	}
 	if upToDate(v, force) {
 		return false, nil
 	}

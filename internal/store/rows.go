@@ -90,7 +90,7 @@ type DocumentQuery struct {
 // Documents lists documents by docId, in order of its bytes. A source that only ever failed is listed with State Absent.
 func (s *Snapshot) Documents(ctx context.Context, q DocumentQuery) ([]DocumentRow, error) {
 	if q.Chunker == "" {
-		q.Chunker = s.v.coll.st.Chunker
+		q.Chunker = s.coll.st.Chunker
 	}
 	want := map[string]string{
 		AnyState:     `d.state = 1`,
@@ -108,7 +108,7 @@ func (s *Snapshot) Documents(ctx context.Context, q DocumentQuery) ([]DocumentRo
 	}
 	var out []DocumentRow
 	err := s.use(ctx, func(c *conn) error {
-		args := []any{s.v.coll.id, q.Chunker, q.Prefix, q.After, limit}
+		args := []any{s.coll.id, q.Chunker, q.Prefix, q.After, limit}
 		err := c.query(ctx, `SELECT `+documentColumns+`, `+failureColumns+` FROM documents d LEFT JOIN failures f ON f.collection = d.collection AND f.doc_id = d.doc_id
 			WHERE d.collection = ?1 AND ?2 = ?2 AND d.doc_id >= ?3 AND d.doc_id > ?4 AND substr(CAST(d.doc_id AS BLOB), 1, length(CAST(?3 AS BLOB))) = CAST(?3 AS BLOB) AND `+want+`
 			ORDER BY d.doc_id LIMIT ?5`, args, func(scan func(...any) error) error {
@@ -128,7 +128,7 @@ func (s *Snapshot) Documents(ctx context.Context, q DocumentQuery) ([]DocumentRo
 func (s *Snapshot) absent(ctx context.Context, c *conn, q DocumentQuery, limit int64, out *[]DocumentRow) error {
 	var more []DocumentRow
 	err := c.query(ctx, `SELECT `+failureColumns+` FROM failures f LEFT JOIN documents d ON f.collection = d.collection AND f.doc_id = d.doc_id AND d.state = 1
-		WHERE f.collection = ?1 AND d.id IS NULL AND f.doc_id >= ?2 AND f.doc_id > ?3 ORDER BY f.doc_id`, []any{s.v.coll.id, q.Prefix, q.After}, func(scan func(...any) error) error {
+		WHERE f.collection = ?1 AND d.id IS NULL AND f.doc_id >= ?2 AND f.doc_id > ?3 ORDER BY f.doc_id`, []any{s.coll.id, q.Prefix, q.After}, func(scan func(...any) error) error {
 		var n nullFailure
 		if err := scan(n.dest()...); err != nil {
 			return err
@@ -162,8 +162,8 @@ func (s *Snapshot) Document(ctx context.Context, docID string) (DocumentRow, err
 	err := s.use(ctx, func(c *conn) error {
 		var text *string
 		err := c.query(ctx, `SELECT `+documentColumns+`, `+failureColumns+`, t.text FROM documents d LEFT JOIN failures f ON f.collection = d.collection AND f.doc_id = d.doc_id
-			LEFT JOIN texts t ON t.document = d.id WHERE d.collection = ? AND d.doc_id = ?`, []any{s.v.coll.id, docID}, func(scan func(...any) error) (err error) {
-			r, err = documentRow(scan, s.v.coll.st.Chunker, &text)
+			LEFT JOIN texts t ON t.document = d.id WHERE d.collection = ? AND d.doc_id = ?`, []any{s.coll.id, docID}, func(scan func(...any) error) (err error) {
+			r, err = documentRow(scan, s.coll.st.Chunker, &text)
 			found = true
 			return err
 		})
@@ -194,7 +194,7 @@ func (s *Snapshot) Chunks(ctx context.Context, ids []int64) ([]ChunkRow, error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.chunkRows(ctx, `WHERE c.collection = ? AND c.id IN (SELECT value FROM json_each(?))`, s.v.coll.id, string(list))
+	rows, err := s.chunkRows(ctx, `WHERE +c.collection = ? AND c.id IN (SELECT value FROM json_each(?))`, s.coll.id, string(list))
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (s *Snapshot) chunkRows(ctx context.Context, where string, args ...any) (ro
 
 // ChunkByKey returns the served chunk under a key; ErrNotFound where there is none ([Snapshot.History] tells whether there was).
 func (s *Snapshot) ChunkByKey(ctx context.Context, docID string, index int) (ChunkRow, error) {
-	rows, err := s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? AND c.idx = ?`, s.v.coll.id, docID, index)
+	rows, err := s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? AND c.idx = ?`, s.coll.id, docID, index)
 	if err == nil && len(rows) == 0 {
 		err = fmt.Errorf("chunk %d of document %q: %w", index, docID, ErrNotFound)
 	}
@@ -235,17 +235,17 @@ func (s *Snapshot) ChunkByKey(ctx context.Context, docID string, index int) (Chu
 
 // Neighbours returns the chunk of a document at a position with up to so many before and after it, in order of position.
 func (s *Snapshot) Neighbours(ctx context.Context, docID string, position, before, after int) ([]ChunkRow, error) {
-	return s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? AND c.position BETWEEN ? AND ? ORDER BY c.position`, s.v.coll.id, docID, position-before, position+after)
+	return s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? AND c.position BETWEEN ? AND ? ORDER BY c.position`, s.coll.id, docID, position-before, position+after)
 }
 
 // DocumentChunks returns all chunks of a document in order of position.
 func (s *Snapshot) DocumentChunks(ctx context.Context, docID string) ([]ChunkRow, error) {
-	return s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? ORDER BY c.position`, s.v.coll.id, docID)
+	return s.chunkRows(ctx, `WHERE d.collection = ? AND d.doc_id = ? ORDER BY c.position`, s.coll.id, docID)
 }
 
 // ChunksWithContent returns the served chunks whose text has this hash, by docId, then index.
 func (s *Snapshot) ChunksWithContent(ctx context.Context, content Hash) ([]ChunkRow, error) {
-	return s.chunkRows(ctx, `WHERE c.content_hash = ? AND c.collection = ? ORDER BY d.doc_id, c.idx`, content[:], s.v.coll.id)
+	return s.chunkRows(ctx, `WHERE c.content_hash = ? AND c.collection = ? ORDER BY d.doc_id, c.idx`, content[:], s.coll.id)
 }
 
 // History returns every text that a key has had, by the time it was first seen, then by hash; none where the key never was.
@@ -254,7 +254,7 @@ func (s *Snapshot) History(ctx context.Context, docID string, index int) ([]Past
 	err := s.use(ctx, func(c *conn) error {
 		return c.query(ctx, `SELECT h.idx, h.content_hash, h.start_byte, h.end_byte, h.start_line, h.end_line, h.start_page, h.end_page, h.first_seen, h.last_seen, h.gone_at
 			FROM history h JOIN documents d ON d.id = h.document WHERE d.collection = ? AND d.doc_id = ? AND h.idx = ? ORDER BY h.first_seen, h.content_hash`,
-			[]any{s.v.coll.id, docID, index}, func(scan func(...any) error) error {
+			[]any{s.coll.id, docID, index}, func(scan func(...any) error) error {
 				var p Past
 				var content []byte
 				var first, last, gone int64
@@ -272,11 +272,11 @@ func (s *Snapshot) History(ctx context.Context, docID string, index int) ([]Past
 // Counts counts. chunker is the configuration hash that is not stale; "" = the collection's stamp.
 func (s *Snapshot) Counts(ctx context.Context, chunker string) (Counts, error) {
 	if chunker == "" {
-		chunker = s.v.coll.st.Chunker
+		chunker = s.coll.st.Chunker
 	}
 	var n Counts
 	err := s.use(ctx, func(c *conn) error {
-		id := s.v.coll.id
+		id := s.coll.id
 		for _, q := range []struct {
 			sql  string
 			args []any

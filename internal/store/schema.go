@@ -101,6 +101,7 @@ CREATE TABLE chunks(
   context      TEXT NOT NULL,
   text         TEXT NOT NULL
 );
+CREATE UNIQUE INDEX chunks_key ON chunks(document, idx);
 CREATE INDEX chunks_document ON chunks(document, position);
 CREATE INDEX chunks_seq      ON chunks(collection, seq);
 CREATE INDEX chunks_vseq     ON chunks(collection, vseq);

@@ -14,11 +14,15 @@ func (s *Snapshot) Lexical(ctx context.Context, terms []string, k int, visible, 
 	if err := ctx.Err(); err != nil || k <= 0 {
 		return nil, err
 	}
-	q, st := s.lexicalQuery(terms, visible)
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, st := v.lexicalQuery(terms, visible)
 	in = visible.And(in)
 	var hits []hit
-	for i := range s.v.parts {
-		p := &s.v.parts[i]
+	for i := range v.parts {
+		p := &v.parts[i]
 		for _, h := range p.lex.Search(q, st, k, p.window(in), p.less) {
 			hits = append(hits, hit{p: p, ord: h.Ord, score: h.Score})
 		}
@@ -26,11 +30,11 @@ func (s *Snapshot) Lexical(ctx context.Context, terms []string, k int, visible, 
 	return best(hits, k), ctx.Err()
 }
 
-func (s *Snapshot) lexicalQuery(terms []string, visible bitset.Set) (lexical.Query, lexical.Stats) {
+func (v *view) lexicalQuery(terms []string, visible bitset.Set) (lexical.Query, lexical.Stats) {
 	q := lexical.NewQuery(terms)
 	var st lexical.Stats
-	for i := range s.v.parts {
-		p := &s.v.parts[i]
+	for i := range v.parts {
+		p := &v.parts[i]
 		st.Add(p.lex.Stats(q, p.window(visible)))
 	}
 	return q, st
@@ -41,9 +45,13 @@ func (s *Snapshot) LexicalScores(ctx context.Context, terms []string, visible bi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	q, st := s.lexicalQuery(terms, visible)
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, st := v.lexicalQuery(terms, visible)
 	out := make([]float64, len(ids))
-	err := s.byPart(ids, func(p *part, ords, at []int) {
+	err = v.byPart(ids, func(p *part, ords, at []int) {
 		for i, score := range p.lex.Scores(q, st, ords) {
 			out[at[i]] = score
 		}
@@ -60,9 +68,13 @@ func (s *Snapshot) Dense(ctx context.Context, query []float32, k int, in bitset.
 	if err := s.checkQuery(query); err != nil {
 		return nil, err
 	}
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var hits []hit
-	for i := range s.v.parts {
-		p := &s.v.parts[i]
+	for i := range v.parts {
+		p := &v.parts[i]
 		if p.mat == nil {
 			continue
 		}
@@ -74,8 +86,8 @@ func (s *Snapshot) Dense(ctx context.Context, query []float32, k int, in bitset.
 }
 
 func (s *Snapshot) checkQuery(query []float32) error {
-	if dim := s.v.coll.st.Dimension; dim != 0 && len(query) != dim {
-		return fmt.Errorf("query vector has %d numbers, collection %s has vectors of %d", len(query), s.v.coll.name, dim)
+	if dim := s.coll.st.Dimension; dim != 0 && len(query) != dim {
+		return fmt.Errorf("query vector has %d numbers, collection %s has vectors of %d", len(query), s.coll.name, dim)
 	}
 	return nil
 }
@@ -88,8 +100,12 @@ func (s *Snapshot) DenseScores(ctx context.Context, query []float32, ids []int64
 	if err := s.checkQuery(query); err != nil {
 		return nil, nil, err
 	}
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	scores, has := make([]float64, len(ids)), make([]bool, len(ids))
-	err := s.byPart(ids, func(p *part, ords, at []int) {
+	err = v.byPart(ids, func(p *part, ords, at []int) {
 		if p.mat == nil {
 			return
 		}
@@ -101,32 +117,41 @@ func (s *Snapshot) DenseScores(ctx context.Context, query []float32, ids []int64
 }
 
 // byPart calls f for each part that holds some of the rows, with their ordinals in it and their places in ids.
-func (s *Snapshot) byPart(ids []int64, f func(p *part, ords, at []int)) error {
-	ords, at := make([][]int, len(s.v.parts)), make([][]int, len(s.v.parts))
+func (v *view) byPart(ids []int64, f func(p *part, ords, at []int)) error {
+	ords, at := make([][]int, len(v.parts)), make([][]int, len(v.parts))
 	for i, id := range ids {
-		p, ord, ok := s.v.find(id)
+		p, ord, ok := v.find(id)
 		if !ok {
 			return fmt.Errorf("chunk row %d: %w", id, ErrNotFound)
 		}
-		for j := range s.v.parts {
-			if p == &s.v.parts[j] {
+		for j := range v.parts {
+			if p == &v.parts[j] {
 				ords[j], at[j] = append(ords[j], ord), append(at[j], i)
 			}
 		}
 	}
-	for j := range s.v.parts {
+	for j := range v.parts {
 		if len(ords[j]) > 0 {
-			f(&s.v.parts[j], ords[j], at[j])
+			f(&v.parts[j], ords[j], at[j])
 		}
 	}
 	return nil
 }
 
-// WithoutVector counts the chunks of in (nil = all) that have no vector.
+// WithoutVector counts the chunks of in (nil = all) that have no vector. It is for after a search: where what searching needs cannot be
+// made ready, which the search says, it is 0.
 func (s *Snapshot) WithoutVector(in bitset.Set) int {
+	v, err := s.view(context.Background())
+	if err != nil {
+		return 0
+	}
+	return v.withoutVector(in)
+}
+
+func (v *view) withoutVector(in bitset.Set) int {
 	n := 0
-	for i := range s.v.parts {
-		p := &s.v.parts[i]
+	for i := range v.parts {
+		p := &v.parts[i]
 		w := p.window(in)
 		n += w.Count(p.n())
 		if p.mat != nil {

@@ -12,24 +12,25 @@ import (
 // concurrent use (rows are read one call at a time, searches run beside each other) and holds a read transaction until Close:
 // keep it for one lookup, since what SQLite logged after it cannot be folded into the file before.
 type Snapshot struct {
-	s *Store
-	v *view
+	s    *Store
+	coll *collection
 
-	mu sync.Mutex // guards c
+	mu sync.Mutex // guards c and v
 	c  *conn      // nil after Close
+	v  *view      // nil until the first search
 }
 
-// Snapshot returns the newest revision of a collection; ErrNotFound where there is none of that name. Where nothing was written since the last one,
-// it costs one query; where something was, what changed is read and its texts are analysed; where no derived file fits, all texts are.
+// Snapshot returns the newest revision of a collection; ErrNotFound where there is none of that name. It costs one query. The first search of a new
+// revision costs more: what changed since the last one is read and its texts are analysed; where no derived file fits, all texts are.
 func (s *Store) Snapshot(ctx context.Context, name string) (*Snapshot, error) {
 	c, err := s.getConn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err = c.begin(ctx, "BEGIN"); err == nil {
-		var v *view
-		if v, err = s.view(ctx, c, name); err == nil {
-			return &Snapshot{s: s, v: v, c: c}, nil
+		var coll *collection
+		if coll, err = c.collection(ctx, name); err == nil {
+			return &Snapshot{s: s, coll: coll, c: c}, nil
 		}
 	}
 	s.putConn(c)
@@ -45,7 +46,9 @@ func (s *Snapshot) Close() error {
 	}
 	s.s.putConn(s.c)
 	s.c = nil
-	s.v.release()
+	if s.v != nil {
+		s.v.release()
+	}
 	return nil
 }
 
@@ -62,14 +65,26 @@ func (s *Snapshot) use(ctx context.Context, f func(c *conn) error) error {
 	return f(s.c)
 }
 
+// view returns what searching needs; it is there until Close.
+func (s *Snapshot) view(ctx context.Context) (v *view, err error) {
+	err = s.use(ctx, func(c *conn) error {
+		if s.v == nil {
+			s.v, err = s.s.view(ctx, c, s.coll)
+		}
+		v = s.v
+		return err
+	})
+	return v, err
+}
+
 // Collection returns the collection's name.
-func (s *Snapshot) Collection() string { return s.v.coll.name }
+func (s *Snapshot) Collection() string { return s.coll.name }
 
 // Stamps returns the collection's stamps.
-func (s *Snapshot) Stamps() Stamps { return s.v.coll.st }
+func (s *Snapshot) Stamps() Stamps { return s.coll.st }
 
 // Revision returns 12 hex digits of a set hash over documents, chunks, which of them have vectors, and stamps.
-func (s *Snapshot) Revision() string { return revision(s.v.coll.acc, s.v.coll.st) }
+func (s *Snapshot) Revision() string { return revision(s.coll.acc, s.coll.st) }
 
 // A Scope is a set of documents and the set of their chunks. Nil sets hold everything; both are of the snapshot that made them only.
 type Scope struct {
@@ -113,7 +128,7 @@ func (s *Snapshot) RevisionOf(ctx context.Context, documents bitset.Set) (string
 	for i := range documents.Rows(len(m.list)) {
 		acc = acc.add(m.list[i].digest)
 	}
-	return revision(acc, s.v.coll.st), nil
+	return revision(acc, s.coll.st), nil
 }
 
 // CountsOf counts the documents and chunks of a scope, and its chunks without a vector; the other counts stay 0.
@@ -125,9 +140,13 @@ func (s *Snapshot) CountsOf(ctx context.Context, sc Scope) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	n := Counts{Documents: sc.Documents.Count(len(m.list)), WithoutVector: s.WithoutVector(sc.Chunks)}
-	for i := range s.v.parts {
-		p := &s.v.parts[i]
+	v, err := s.view(ctx)
+	if err != nil {
+		return Counts{}, err
+	}
+	n := Counts{Documents: sc.Documents.Count(len(m.list)), WithoutVector: v.withoutVector(sc.Chunks)}
+	for i := range v.parts {
+		p := &v.parts[i]
 		n.Chunks += p.window(sc.Chunks).Count(p.n())
 	}
 	return n, nil
@@ -135,15 +154,18 @@ func (s *Snapshot) CountsOf(ctx context.Context, sc Scope) (Counts, error) {
 
 // metas reads what filters look at, once for all snapshots of this state.
 func (s *Snapshot) metas(ctx context.Context) (*metas, error) {
-	v := s.v
-	v.metaOnce.Lock()
-	defer v.metaOnce.Unlock()
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.metaMu.Lock()
+	defer v.metaMu.Unlock()
 	if v.metas != nil {
 		return v.metas, nil
 	}
 	m := &metas{doc: make([]int32, v.rows)}
 	at := map[int64]int32{}
-	err := s.use(ctx, func(c *conn) error {
+	err = s.use(ctx, func(c *conn) error {
 		return c.query(ctx, `SELECT id, doc_id, source, title, media_type, metadata, digest FROM documents WHERE collection = ? AND state = 1 ORDER BY id`, []any{v.coll.id}, func(scan func(...any) error) error {
 			var d DocMeta
 			var digest []byte

@@ -339,7 +339,7 @@ func TestNeighboursGoByPosition(t *testing.T) {
 // TestPartsGiveWhatOneSegmentGives drives a store at random, publishing now and then, with a reader in another handle that follows each step,
 // and compares all answers with those of a fresh store that was given the last state at once.
 func TestPartsGiveWhatOneSegmentGives(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { followSteps(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }
@@ -405,7 +405,7 @@ func followSteps(t *testing.T, r *rand.Rand) {
 	intact(t, s)
 	cold := open(t, dir)
 	sameAnswers(t, s, cold, vocabulary)
-	if sn, err := cold.Snapshot(t.Context(), "c"); err != nil || len(state) > 0 && (len(sn.v.parts) != 1 || !sn.v.parts[0].pure) {
+	if sn, err := cold.Snapshot(t.Context(), "c"); err != nil || len(state) > 0 && (len(viewOf(t, sn).parts) != 1 || !viewOf(t, sn).parts[0].pure) {
 		t.Errorf("a cold reader does not stand on the derived file: %v", err)
 	} else {
 		sn.Close()
@@ -648,7 +648,7 @@ func TestDerivedFilesAreNotTrusted(t *testing.T) {
 		if diff := cmp.Diff(want, answers(t, r, []string{"one", "three"}, true)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if sn, err := r.Snapshot(t.Context(), "c"); err != nil || sn.v.parts[0].mapped {
+		if sn, err := r.Snapshot(t.Context(), "c"); err != nil || viewOf(t, sn).parts[0].mapped {
 			t.Errorf("%s: the file was used (%v)", name, err)
 		} else {
 			sn.Close()
@@ -670,7 +670,7 @@ func TestDerivedFilesAreNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sn.v.parts[0].mapped {
+	if viewOf(t, sn).parts[0].mapped {
 		t.Error("a file made by another analyser was used")
 	}
 	sn.Close()
@@ -680,7 +680,7 @@ func TestDerivedFilesAreNotTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	if !sn.v.parts[0].pure {
+	if !viewOf(t, sn).parts[0].pure {
 		t.Error("the good file is not used")
 	}
 }

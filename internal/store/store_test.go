@@ -142,6 +142,15 @@ func look[T any](t testing.TB, s *Store, f func(sn *Snapshot) (T, error)) T {
 	return v
 }
 
+func viewOf(t testing.TB, sn *Snapshot) *view {
+	t.Helper()
+	v, err := sn.view(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func rev(t testing.TB, s *Store) string {
 	t.Helper()
 	return look(t, s, func(sn *Snapshot) (string, error) { return sn.Revision(), nil })
@@ -237,7 +246,7 @@ func TestSyncTwiceChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seq := sn.v.coll.seq
+	seq := sn.coll.seq
 	sn.Close()
 	for _, ch := range replace(t, w, vs...) {
 		if !ch.Unchanged || ch.New+ch.Removed+ch.Changed+ch.NoVector != 0 {
@@ -251,7 +260,7 @@ func TestSyncTwiceChangesNothing(t *testing.T) {
 	if err := w.EnsureCollection(t.Context(), "c", testStamps); err != nil {
 		t.Fatal(err)
 	}
-	after := look(t, s, func(sn *Snapshot) (int64, error) { return sn.v.coll.seq, nil })
+	after := look(t, s, func(sn *Snapshot) (int64, error) { return sn.coll.seq, nil })
 	if rev(t, s) != before || after != seq {
 		t.Errorf("revision %s, seq %d; before %s, %d", rev(t, s), after, before, seq)
 	}

@@ -20,8 +20,8 @@ type view struct {
 	rows  int // ordinals in use, dead ones and gaps between parts included
 	refs  atomic.Int64
 
-	metaOnce sync.Mutex
-	metas    *metas
+	metaMu sync.Mutex
+	metas  *metas // guarded by metaMu
 }
 
 // metas is what filters look at; made when first asked for.
@@ -44,13 +44,9 @@ func (v *view) release() {
 // few enough that every lookup stays so.
 const maxParts = 8
 
-// view returns the state that the connection's transaction sees, from the store's newest one where that is it or leads to it.
+// view returns the state that the connection's transaction sees, which is coll's, from the store's newest one where that is it or leads to it.
 // The caller releases it.
-func (s *Store) view(ctx context.Context, c *conn, name string) (*view, error) {
-	coll, err := c.collection(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) view(ctx context.Context, c *conn, coll *collection) (*view, error) {
 	if v := s.known(coll, true); v != nil {
 		return v, nil
 	}
