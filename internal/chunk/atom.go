@@ -72,6 +72,9 @@ func (c *cutter) cutBlocks() {
 			c.prose(i)
 		}
 		if len(c.atoms) > first {
+			if i > 0 {
+				c.atoms[first].tokens += c.tokens(c.blocks[i-1].End, b.Start) // what stands between blocks is in the piece too
+			}
 			c.atoms[len(c.atoms)-1].after = c.blockGrade(i)
 		}
 	}

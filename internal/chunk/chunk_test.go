@@ -13,10 +13,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// standIn counts a token for every four bytes of an alphabet and for every other character.
+// standIn counts a token for every four characters of an alphabet and for every other character. Like the encoder's tokenizer it takes
+// white space for one space.
 func standIn(s string) int {
 	narrow, wide := 0, 0
-	for _, r := range s {
+	for _, r := range strings.Join(strings.Fields(s), " ") {
 		if r < 0x2e80 {
 			narrow++
 		} else {
@@ -192,6 +193,22 @@ func TestCodeIsCutBetweenFunctions(t *testing.T) {
 	for _, p := range Cut(text, []Block{{Kind: Code, Start: 0, End: len(text)}}, Config{MaxTokens: 64}, standIn) {
 		if s := text[p.Start:p.End]; !strings.HasPrefix(s, "func ") || !strings.HasSuffix(s, "}") {
 			t.Fatalf("cut inside a function: %q", s)
+		}
+	}
+}
+
+func TestWhatIsInNoBlock(t *testing.T) {
+	for _, c := range []struct {
+		gap  string
+		want []Piece
+	}{
+		{"<!-- short -->", []Piece{{Start: 0, End: 24}}},
+		{strings.Repeat("x", 300), []Piece{{Start: 0, End: 4}, {Start: 306, End: 310}}},
+	} {
+		text := "text\n" + c.gap + "\nmore"
+		blocks := []Block{{Start: 0, End: 4}, {Start: len(text) - 4, End: len(text)}}
+		if d := cmp.Diff(c.want, Cut(text, blocks, Config{}, standIn)); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -33,23 +33,41 @@ func sections(text string, blocks []Block) []section {
 			if len(out) == 0 {
 				pending = append(pending, b)
 			} else {
-				last := &out[len(out)-1]
-				last.body = append(last.body, b)
+				join(text, &out, b)
 			}
 			open = false
 			continue
 		}
 		if !open {
-			out = append(out, section{path: titles(stack), body: pending})
+			out = append(out, section{path: titles(stack), body: append(pending, b)})
 			pending, open = nil, true
+			continue
 		}
-		last := &out[len(out)-1]
-		last.body = append(last.body, b)
+		join(text, &out, b)
 	}
 	if len(pending) > 0 {
 		out = append(out, section{path: titles(stack), body: pending})
 	}
 	return out
+}
+
+// join appends a block to the last section, or to a new one of its path where that ends too far off.
+func join(text string, out *[]section, b Block) {
+	last := &(*out)[len(*out)-1]
+	if !near(text, last.body, b) {
+		*out = append(*out, section{path: last.path, body: []Block{b}})
+		return
+	}
+	last.body = append(last.body, b)
+}
+
+// maxGap is how many bytes of what is in no block, such as a comment, a piece may hold between two blocks.
+const maxGap = 256
+
+// near tells whether a block may stand in one piece with the blocks before it.
+func near(text string, body []Block, b Block) bool {
+	start, end := trim(text, body[len(body)-1].End, b.Start)
+	return end-start <= maxGap
 }
 
 // headsNothing tells whether the heading at i is followed by the end or by a heading that is not below it.

@@ -3,13 +3,13 @@
 package html
 
 import (
+	"bytes"
 	"context"
 	"net/url"
 	"strings"
 
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/read/internal/source"
@@ -55,13 +55,31 @@ func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, e
 	return doc, nil
 }
 
-// declared returns the encoding that the page names in its first kilobyte, or "".
+// declared returns the encoding that the page names in a meta element of its first kilobytes, or "".
 func declared(data []byte) string {
-	_, name, certain := charset.DetermineEncoding(data[:min(len(data), 1024)], "")
-	if !certain {
-		return ""
+	z := html.NewTokenizer(bytes.NewReader(data[:min(len(data), 4096)]))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			if token.Data != "meta" {
+				continue
+			}
+			for _, a := range token.Attr {
+				name := a.Val
+				if a.Key == "content" {
+					_, name, _ = strings.Cut(strings.ToLower(a.Val), "charset=")
+				} else if a.Key != "charset" {
+					continue
+				}
+				if name = strings.Trim(name, " \t\r\n\"';"); name != "" {
+					return name
+				}
+			}
+		}
 	}
-	return name
 }
 
 // content renders the main content of a page of so many bytes, and shortens its title.
@@ -74,6 +92,7 @@ func content(root *html.Node, size int, title string) (string, []exhibit.Block, 
 	if size > maxReadability {
 		return text, blocks, title
 	}
+	prepare(root, page.main)
 	base := &url.URL{Scheme: "about", Opaque: "blank"}
 	article, err := readability.FromDocument(root, base)
 	if err != nil || article.Node == nil {
@@ -88,6 +107,33 @@ func content(root *html.Node, size int, title string) (string, []exhibit.Block, 
 	}
 	return text, blocks, title
 }
+
+// prepare takes out of a page what is no content, and notes in attributes what readability changes: the levels of headings and the
+// languages of code.
+func prepare(n *html.Node, main bool) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		switch {
+		case c.Type != html.ElementNode:
+		case c.Data != "head" && leaveOut(c, main):
+			n.RemoveChild(c)
+		case len(c.Data) == 2 && c.Data[0] == 'h' && c.Data[1] >= '1' && c.Data[1] <= '6':
+			c.Attr = append(c.Attr, html.Attribute{Key: levelAttr, Val: c.Data[1:]})
+		case c.Data == "pre":
+			if l := language(c); l != "" {
+				c.Attr = append(c.Attr, html.Attribute{Key: languageAttr, Val: l})
+			}
+		}
+		prepare(c, main)
+		c = next
+	}
+}
+
+// The attributes that prepare sets.
+const (
+	levelAttr    = "data-exhibit-level"
+	languageAttr = "data-exhibit-language"
+)
 
 func words(w *writer) int { return len(strings.Fields(w.text.String())) }
 

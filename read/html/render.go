@@ -32,14 +32,18 @@ func (w *writer) node(n *html.Node) {
 	case n.Type != html.ElementNode:
 		w.children(n)
 		return
-	case w.leaveOut(n):
+	case leaveOut(n, w.main):
 		return
 	}
 	switch n.Data {
 	case "br":
 		w.breakLine()
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		w.heading(n, int(n.Data[1]-'0'))
+		level := int(n.Data[1] - '0')
+		if l := attr(n, levelAttr); len(l) == 1 && l[0] >= '1' && l[0] <= '6' {
+			level = int(l[0] - '0')
+		}
+		w.heading(n, level)
 	case "ul", "ol", "menu", "dir":
 		w.list(n)
 	case "dl":
@@ -75,8 +79,8 @@ func (w *writer) node(n *html.Node) {
 	}
 }
 
-// leaveOut tells whether an element is not content.
-func (w *writer) leaveOut(n *html.Node) bool {
+// leaveOut tells whether an element is not content; with main, neither are navigation, headers, footers and asides.
+func leaveOut(n *html.Node, main bool) bool {
 	if dropped(n.Data) || n.Namespace != "" && n.Data != "math" {
 		return true
 	}
@@ -88,10 +92,10 @@ func (w *writer) leaveOut(n *html.Node) bool {
 		case "style":
 			hidden = hidden || strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none")
 		case "role":
-			hidden = hidden || w.main && (a.Val == "navigation" || a.Val == "banner" || a.Val == "contentinfo" || a.Val == "search")
+			hidden = hidden || main && (a.Val == "navigation" || a.Val == "banner" || a.Val == "contentinfo" || a.Val == "search")
 		}
 	}
-	if hidden || !w.main {
+	if hidden || !main {
 		return hidden
 	}
 	switch n.Data {
@@ -153,7 +157,7 @@ func (w *writer) list(n *html.Node) {
 	}
 	w.depth++
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode && c.Data == "li" && !w.leaveOut(c) {
+		if c.Type == html.ElementNode && c.Data == "li" && !leaveOut(c, w.main) {
 			w.marker = "- "
 			if n.Data == "ol" {
 				w.marker = strconv.Itoa(number) + ". "
@@ -213,17 +217,18 @@ func (w *writer) pre(n *html.Node) {
 	b := exhibit.Block{Kind: exhibit.BlockCode}
 	pos := 0
 	for line := range strings.Lines(s) {
+		b.Rows = append(b.Rows, pos)
 		pos += len(line)
-		if len(b.Rows) > 0 || pos > len(fence)+1 {
-			b.Rows = append(b.Rows, pos)
-		}
 	}
-	b.Rows = b.Rows[1:max(1, len(b.Rows)-2)] // neither after the opening fence nor before the closing one
+	b.Rows = b.Rows[2 : len(b.Rows)-1] // neither after the opening fence nor before the closing one
 	w.block(b, s, "")
 }
 
 // language returns the language named by a class such as language-go, of the element or the code inside it.
 func language(n *html.Node) string {
+	if l := attr(n, languageAttr); l != "" && !strings.ContainsAny(l, "` \t\n") {
+		return l
+	}
 	for e := n; e != nil; e = e.FirstChild {
 		for _, class := range strings.Fields(attr(e, "class")) {
 			for _, prefix := range [...]string{"language-", "lang-", "highlight-source-"} {
