@@ -38,7 +38,8 @@ type keptBlock struct {
 type fitter struct {
 	req       exhibit.ProjectionRequest
 	form      form
-	counter   *tokens.Counter // nil where no tokens are counted
+	counter   *tokens.Counter // nil without a budget of tokens: blocks are then chosen without counting any
+	reported  *tokens.Counter // counts the answer; nil where its tokens are not told
 	frame     size            // what opens the answer
 	zeroNonce int             // tokens of the nonce that blocks are measured with
 
@@ -48,13 +49,15 @@ type fitter struct {
 	stopped bool
 }
 
-func (f *fitter) measure(s string) (size, error) {
+func (f *fitter) measure(s string) (size, error) { return measure(f.counter, s) }
+
+func measure(counter *tokens.Counter, s string) (size, error) {
 	out := size{characters: characters(s)}
-	if f.counter == nil {
+	if counter == nil {
 		return out, nil
 	}
 	var err error
-	out.tokens, err = f.counter.Count(s)
+	out.tokens, err = counter.Count(s)
 	return out, err
 }
 

@@ -127,7 +127,10 @@ func (p *Projector) fitter(req exhibit.ProjectionRequest) (*fitter, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.counter = counter
+		f.reported = counter
+		if req.MaxTokens > 0 {
+			f.counter = counter
+		}
 	}
 	var err error
 	if f.frame, err = f.measure(form.open); err != nil {
@@ -149,7 +152,7 @@ func (f *fitter) finish() (exhibit.Projection, error) {
 		if err != nil {
 			return exhibit.Projection{}, err
 		}
-		size, err := f.measure(text)
+		size, err := measure(f.reported, text)
 		if err != nil {
 			return exhibit.Projection{}, err
 		}
@@ -163,8 +166,8 @@ func (f *fitter) finish() (exhibit.Projection, error) {
 			text, size = "", size0
 		}
 		out := exhibit.Projection{Format: f.req.Format, Text: text, Tokens: size.tokens, Characters: size.characters, Nonce: nonce}
-		if f.counter != nil {
-			out.Tokenizer = f.counter.Name()
+		if f.reported != nil {
+			out.Tokenizer = f.reported.Name()
 		}
 		for _, k := range f.kept {
 			out.Kept = append(out.Kept, k.evidence)

@@ -64,7 +64,7 @@ type SyncReport struct {
 	Chunks     ChunkCounts    `json:"chunks"`
 	Failures   List[Failure]  `json:"failures"`
 	Removed    List[string]   `json:"removed"`
-	Skipped    List[Skipped]  `json:"skipped"`
+	Skipped    List[Skipped]  `json:"skipped,omitempty"`
 	Warnings   List[string]   `json:"warnings"`
 }
 
