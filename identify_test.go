@@ -138,6 +138,15 @@ func TestNotesNameTheWinner(t *testing.T) {
 	if want := []string{`docId is "d" and doc_id is "e": docId wins`}; !slices.Equal(e.Notes, want) {
 		t.Errorf("notes %q, want %q", e.Notes, want)
 	}
+	// What is odd about one leg's hit is told of the candidate, once.
+	plain, odd := chunk("d", 1, 1), chunk("d", 1, 1)
+	odd.Metadata["doc_id"] = exhibit.String("e")
+	for _, port := range []exhibit.KnowledgeSearchPort{hybrid(lexical(plain), dense(odd)), hybrid(lexical(odd), dense(plain)), hybrid(lexical(odd), dense(odd))} {
+		res := ask(t, port, exhibit.LookupSettings{})
+		if got := entryOf(t, res, "d#chunk-1").Notes; len(got) != 1 {
+			t.Errorf("notes of two legs %q", got)
+		}
+	}
 }
 
 func TestCase_09_multi_valued_doc_id(t *testing.T) {

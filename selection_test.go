@@ -203,6 +203,15 @@ func TestConflictBetweenLegs(t *testing.T) {
 	if !entryOf(t, res, "a#chunk-0").Conflict || res.Ledger.Retrieved != 3 {
 		t.Errorf("no conflict, or %s", res.Ledger.String())
 	}
+	// The other way round, and with equal ranks, the lexical text stays.
+	for _, port := range []exhibit.KnowledgeSearchPort{
+		hybrid(lexical(words, chunk("b", 0, 1)), dense(chunk("c", 0, 0.95), vectors)), hybrid(lexical(words), dense(vectors)),
+	} {
+		res := ask(t, port, exhibit.LookupSettings{})
+		if e := res.Evidence[slices.Index(keysOf(res), "a#chunk-0")]; e.Text != words.Text || !entryOf(t, res, "a#chunk-0").Conflict {
+			t.Errorf("%q stays", e.Text)
+		}
+	}
 }
 
 // A leg that knows only ids must not blank the text that another leg found.

@@ -149,6 +149,10 @@ func TestCase_45_thresholds_are_named_and_refused(t *testing.T) {
 			}
 		}
 	}
+	// The floor itself passes.
+	if res := ask(t, two(), exhibit.LookupSettings{MinDense: set(0.3)}); len(dropped(res, exhibit.BelowThreshold)) > 0 {
+		t.Errorf("a score at the floor is below it: %s", res.Ledger.String())
+	}
 	// A floor for a leg that does not run says so.
 	_, err := over(two(), nil).Lookup(t.Context(), exhibit.LookupRequest{Query: "q", Settings: exhibit.LookupSettings{MinDense: set(0.5), SearchMode: set("lexical")}})
 	if !errors.Is(err, exhibit.ErrInvalid) || !strings.Contains(err.Error(), "rag.min-score.dense") {
