@@ -21,6 +21,9 @@ func BenchmarkProject(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p, req := New(), request(Markdown)
 			req.MaxTokens, req.Overflow = c.tokens, c.overflow
+			if _, err := p.Project(context.Background(), req, list[:1]); err != nil { // loads the tokenizer
+				b.Fatal(err)
+			}
 			for b.Loop() {
 				if _, err := p.Project(context.Background(), req, list[:c.blocks]); err != nil {
 					b.Fatal(err)
