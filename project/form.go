@@ -18,7 +18,7 @@ type form struct {
 	render               func(b *block, nonce string) (string, error)
 }
 
-func (p *Projector) formOf(name string) (form, bool) {
+func formOf(name string) (form, bool) {
 	switch name {
 	case Markdown, Text:
 		return form{fenced: true, counted: true, between: "\n\n", close: "\n", render: renderPlain}, true
@@ -27,7 +27,9 @@ func (p *Projector) formOf(name string) (form, bool) {
 	case JSON:
 		return form{counted: true, open: "[\n", between: ",\n", close: "\n]\n", empty: "[]\n", render: renderJSON}, true
 	case Terminal:
-		return form{between: "\n\n", close: "\n", render: p.renderTerminal}, true
+		return form{between: "\n\n", close: "\n", render: renderTerminal}, true
+	case TerminalEscaped:
+		return form{between: "\n\n", close: "\n", render: renderEscaped}, true
 	}
 	return form{}, false
 }

@@ -4,7 +4,7 @@
 //
 // "markdown" and "text" give each block a header line with its handle, key, headings and place, a line with its
 // citation, and the text inside a fence. "xml" says the same in attributes. "json" is an array of the evidence objects
-// of the other interfaces. "terminal" is for people and has no fence.
+// of the other interfaces. "terminal" and "terminal-escaped" are for people and have no fence.
 //
 // # The fence
 //
@@ -48,22 +48,22 @@ import (
 	"github.com/exhibit-rag/exhibit/internal/tokens"
 )
 
-// The formats. Terminal is what people read; the others are for language models and programs.
+// The formats. The two for a terminal are for people, the others for language models and programs. TerminalEscaped
+// shows control characters of retrieved text other than newline and tab as \x1b and the like, so that a document cannot
+// steer the terminal; Terminal has the exact bytes.
 const (
 	Markdown = "markdown"
 	Text     = "text"
 	XML      = "xml"
 	JSON     = "json"
 	Terminal = "terminal"
+
+	TerminalEscaped = "terminal-escaped"
 )
 
-// Projector renders evidence. It is safe for concurrent use once its fields are set. It loads a tokenizer when it first
-// counts tokens, which takes some 20 to 40 ms; the terminal format counts them only under a budget of tokens.
+// Projector renders evidence. It is safe for concurrent use. It loads a tokenizer when it first
+// counts tokens, which takes some 20 to 40 ms; the forms for people count them only under a budget of tokens.
 type Projector struct {
-	// EscapeControls shows control characters of retrieved text other than newline and tab as \x1b and the like, in the
-	// terminal format alone. Set it where the output is a terminal; without it the bytes are exact. Default false.
-	EscapeControls bool
-
 	counters tokens.Counters
 }
 
@@ -73,7 +73,7 @@ var _ exhibit.Projector = (*Projector)(nil)
 func New() *Projector { return &Projector{} }
 
 // Formats returns the names of all formats.
-func Formats() []string { return []string{Markdown, XML, Text, JSON, Terminal} }
+func Formats() []string { return []string{Markdown, XML, Text, JSON, Terminal, TerminalEscaped} }
 
 // Project renders evidence. Every block given is either in Kept or named in Over. A second block of one key is never
 // rendered twice: it is in Over with neither tokens nor characters. Blocks that share a source, or even their text, and
@@ -106,7 +106,7 @@ func (p *Projector) Project(ctx context.Context, req exhibit.ProjectionRequest, 
 }
 
 func (p *Projector) fitter(req exhibit.ProjectionRequest) (*fitter, error) {
-	form, ok := p.formOf(req.Format)
+	form, ok := formOf(req.Format)
 	switch {
 	case !ok:
 		return nil, invalid("format", fmt.Sprintf("%q is none of %q", req.Format, Formats()), "use markdown")

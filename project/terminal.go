@@ -14,7 +14,16 @@ import (
 const terminalIndent = "    "
 
 // renderTerminal writes a block as people read it.
-func (p *Projector) renderTerminal(b *block, _ string) (string, error) {
+func renderTerminal(b *block, _ string) (string, error) {
+	return writeTerminal(b, b.evidence.Text), nil
+}
+
+// renderEscaped is renderTerminal for a terminal that obeys control characters.
+func renderEscaped(b *block, _ string) (string, error) {
+	return writeTerminal(b, escapeControls(b.evidence.Text)), nil
+}
+
+func writeTerminal(b *block, text string) string {
 	e := &b.evidence
 	var head []string
 	for _, part := range []string{shownKey(e.Key), place(e), scores(e)} {
@@ -33,10 +42,6 @@ func (p *Projector) renderTerminal(b *block, _ string) (string, error) {
 	if path := headings(e); path != "" {
 		out.WriteString("\n" + terminalIndent + path)
 	}
-	text := e.Text
-	if p.EscapeControls {
-		text = escapeControls(text)
-	}
 	for line := range strings.SplitSeq(text, "\n") {
 		out.WriteByte('\n')
 		if line != "" {
@@ -44,7 +49,7 @@ func (p *Projector) renderTerminal(b *block, _ string) (string, error) {
 		}
 	}
 	out.WriteString("\n" + terminalIndent + e.Citation().String())
-	return out.String(), nil
+	return out.String()
 }
 
 // place returns source and lines as editors and terminals link them: handbook/leave.md:3-9.
