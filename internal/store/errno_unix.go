@@ -13,3 +13,6 @@ func isFull(err error) bool {
 }
 
 func isReadOnlyFS(err error) bool { return errors.Is(err, unix.EROFS) }
+
+// mayWrite asks without opening: see [Store.find].
+func mayWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }

@@ -1,14 +1,11 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -90,13 +87,13 @@ func Open(ctx context.Context, folder string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{folder: folder, path: filepath.Join(folder, FileName), o: o, views: map[string]*view{}, building: make(chan struct{}, 1)}
-	err = s.checkHeader()
+	err = s.find()
 	if errors.Is(err, fs.ErrNotExist) {
 		if !o.Create {
 			return nil, fmt.Errorf("no store at %s: %w", folder, ErrNotFound)
 		}
 		if err = s.create(ctx); err == nil {
-			err = s.checkHeader()
+			err = s.find()
 		}
 	}
 	if err != nil {
@@ -138,44 +135,17 @@ func (s *Store) ReadOnly() bool { return s.readOnly }
 // Secret returns the 32 random bytes that were made with the store.
 func (s *Store) Secret() [32]byte { return s.secret }
 
-// checkHeader reads the first 100 bytes of the file (https://www.sqlite.org/fileformat2.html#the_database_header) before SQLite does,
-// so that a foreign, newer or truncated file is named as such and not touched.
-func (s *Store) checkHeader() error {
-	f, err := os.Open(s.path)
-	if err != nil {
+// find looks whether there is a file that may be a store. It only asks for its status: were the file opened and closed here, every lock that SQLite
+// holds on it for another connection of this process would be lost (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+func (s *Store) find() error {
+	info, err := os.Stat(s.path)
+	switch {
+	case err != nil:
 		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: %w", s.path, ErrCorrupt)
-	}
-	var h [100]byte
-	if _, err := io.ReadFull(f, h[:]); err != nil {
-		return s.corrupt("it has " + strconv.FormatInt(info.Size(), 10) + " bytes, less than a header")
-	}
-	if !bytes.HasPrefix(h[:], []byte("SQLite format 3\x00")) {
-		return s.corrupt("it is no SQLite file")
-	}
-	if binary.BigEndian.Uint32(h[68:]) != applicationID {
-		return s.corrupt("it is a SQLite file of another program")
-	}
-	if format := int(binary.BigEndian.Uint32(h[60:])); format > Format {
-		return &NewerError{Path: s.path, Format: format, Newest: Format}
-	}
-	// A killed checkpoint may leave the file shorter than its header says; then the log beside it holds the rest.
-	if wal, err := os.Stat(s.path + "-wal"); err == nil && wal.Size() > 0 {
-		return nil
-	}
-	size := int64(binary.BigEndian.Uint16(h[16:]))
-	if size == 1 {
-		size = 65536
-	}
-	if want := size * int64(binary.BigEndian.Uint32(h[28:])); info.Size() < want {
-		return s.corrupt(fmt.Sprintf("it is truncated: %d of %d bytes", info.Size(), want))
+	case !info.Mode().IsRegular():
+		return s.corrupt("it is no regular file")
+	case info.Size() == 0:
+		return s.corrupt("it is empty")
 	}
 	return nil
 }
@@ -281,20 +251,24 @@ func (s *Store) connect(ctx context.Context) error {
 		if mode != "mode=rw" {
 			s.readOnly = true
 		}
-		if err = s.readMeta(ctx); err == nil || errors.Is(err, ErrCorrupt) || ctx.Err() != nil {
+		if err = s.readMeta(ctx); err == nil || !refused(err) {
 			return err
 		}
 	}
 	return fmt.Errorf("open %s: %w", s.path, err)
 }
 
+// refused reports whether SQLite could not open the file in the mode asked for.
+func refused(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_READONLY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN)
+}
+
 // writable reports whether the file and the writer's lock can be written.
 func (s *Store) writable() bool {
-	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
-	if err != nil {
+	if !mayWrite(s.path) {
 		return false
 	}
-	f.Close()
 	l, err := os.OpenFile(filepath.Join(s.folder, LockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return false
@@ -303,31 +277,65 @@ func (s *Store) writable() bool {
 	return true
 }
 
+// readMeta makes sure that the file is a store of a format that is known, and keeps its secret.
 func (s *Store) readMeta(ctx context.Context) error {
 	c, err := s.newConn(ctx)
 	if err != nil {
 		return err
 	}
-	var format int
-	if _, err := c.row(ctx, "PRAGMA user_version", nil, &format); err != nil {
+	if err := s.readMetaOn(ctx, c); err != nil {
 		c.close()
+		return err
+	}
+	s.putConn(c)
+	return nil
+}
+
+func (s *Store) readMetaOn(ctx context.Context, c *conn) error {
+	var id, format int64
+	if _, err := c.row(ctx, "PRAGMA application_id", nil, &id); err != nil {
+		return err
+	}
+	if id != applicationID {
+		return s.corrupt("it is a SQLite file of another program")
+	}
+	if _, err := c.row(ctx, "PRAGMA user_version", nil, &format); err != nil {
+		return err
+	}
+	if format > Format {
+		return &NewerError{Path: s.path, Format: int(format), Newest: Format}
+	}
+	if err := s.checkSize(ctx, c); err != nil {
 		return err
 	}
 	var secret []byte
-	if format > Format {
-		err = &NewerError{Path: s.path, Format: format, Newest: Format}
-	} else {
-		_, err = c.row(ctx, "SELECT value FROM meta WHERE key = 'secret'", nil, &secret)
-	}
-	if err == nil && (format != Format || len(secret) != len(s.secret)) {
-		err = s.corrupt("its tables are not those of a store")
-	}
-	if err != nil {
-		c.close()
+	_, err := c.row(ctx, "SELECT value FROM meta WHERE key = 'secret'", nil, &secret)
+	if err != nil && (refused(err) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrBusy) || ctx.Err() != nil) {
 		return err
 	}
+	if err != nil || format != Format || len(secret) != len(s.secret) {
+		return s.corrupt("its tables are not those of a store")
+	}
 	s.secret = Hash(secret)
-	s.putConn(c)
+	return nil
+}
+
+// checkSize finds a last page that was cut, which SQLite takes for whole. While there is a log to replay the file may end anywhere.
+func (s *Store) checkSize(ctx context.Context, c *conn) error {
+	var page int64
+	if _, err := c.row(ctx, "PRAGMA page_size", nil, &page); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	if wal, err := os.Stat(s.path + "-wal"); err == nil && wal.Size() > 0 {
+		return nil
+	}
+	if info.Size()%page != 0 {
+		return s.corrupt(fmt.Sprintf("it is truncated: %d bytes are no whole number of pages", info.Size()))
+	}
 	return nil
 }
 

@@ -49,11 +49,11 @@ func TestForeignTruncatedAndNewerFilesAreNamedAndLeftAlone(t *testing.T) {
 		file []byte
 		says string
 	}{
-		"empty":             {nil, "less than a header"},
-		"short":             {good[:60], "less than a header"},
-		"text":              {bytes.Repeat([]byte("some text\n"), 100), "no SQLite file"},
+		"empty":             {nil, "it is empty"},
+		"short":             {good[:60], "move the folder away"},
+		"text":              {bytes.Repeat([]byte("some text\n"), 100), "not a database"},
 		"of another":        {with(func(b []byte) []byte { copy(b[68:], "none"); return b }), "another program"},
-		"cut in half":       {good[:len(good)/2], "truncated"},
+		"cut in half":       {good[:len(good)/2], "malformed"},
 		"one byte short":    {good[:len(good)-1], "truncated"},
 		"newer":             {with(func(b []byte) []byte { b[63] = 7; return b }), "format 7, this program knows formats up to 1"},
 		"schema overwrit'n": {with(func(b []byte) []byte { copy(b[100:], bytes.Repeat([]byte{0xa5}, 4000)); return b }), "move the folder away"},
