@@ -91,6 +91,11 @@ func TestCursorInSoftMode(t *testing.T) {
 	if got := fmt.Sprint(pages(t, r, soft(2))); got != "[[x#chunk-0 y#chunk-0] [z#chunk-0]]" {
 		t.Errorf("pages of two: %s", got)
 	}
+	next := soft(2)
+	next.Cursor = exhibittest.Lookup(t, r, next).NextCursor
+	if got := exhibittest.Lookup(t, r, next).Ledger.String(); got != "6 retrieved = 1 returned + 5 dropped (document-cap 3, earlier-page 2)" {
+		t.Errorf("ledger of the second page %q", got)
+	}
 	if got := fmt.Sprint(pages(t, r, soft(4))); got != "[[x#chunk-0 y#chunk-0 z#chunk-0 x#chunk-1]]" {
 		t.Errorf("pages of four: %s", got)
 	}

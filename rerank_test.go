@@ -150,6 +150,12 @@ func TestRerankOfDuplicates(t *testing.T) {
 	if got := dropped(res, exhibit.DuplicateOf); !slices.Equal(got, []string{"a#chunk-0"}) {
 		t.Errorf("duplicates %q", got)
 	}
+	// The reasons of both are merged, also those that only the lower-ranked one had.
+	both := over(hybrid(lexical(first), dense(first, second)), &exhibit.RetrieverOptions{Reranker: &exhibittest.FakeReranker{}})
+	lifted := exhibittest.Lookup(t, both, exhibit.LookupRequest{Query: "question"}).Evidence[0]
+	if lifted.Text != "question question" || !slices.Equal(slices.Sorted(slices.Values(lifted.HitReasons)), []string{"dense", "lexical"}) {
+		t.Errorf("%q for %q", lifted.Text, lifted.HitReasons)
+	}
 	if math.IsNaN(res.Evidence[0].Score) || *res.Evidence[0].Scores.Rerank != 1 {
 		t.Errorf("score %+v", res.Evidence[0].Scores)
 	}

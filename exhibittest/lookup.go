@@ -19,9 +19,14 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
+// Lookuper answers questions: an exhibit.Retriever, or a store that has one inside.
+type Lookuper interface {
+	Lookup(ctx context.Context, req exhibit.LookupRequest) (*exhibit.LookupResult, error)
+}
+
 // Lookup makes a lookup within a minute, fails the test where it is an error, and holds the answer against all that
 // CheckResult knows.
-func Lookup(t TB, r *exhibit.Retriever, req exhibit.LookupRequest) *exhibit.LookupResult {
+func Lookup(t TB, r Lookuper, req exhibit.LookupRequest) *exhibit.LookupResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
