@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -232,4 +234,15 @@ func (s *Store) fetchDocument(ctx context.Context, snap *store.Snapshot, want ex
 		f.Evidence = append(f.Evidence, evidenceOf(want.Collection, &chunks[i]))
 	}
 	return f, nil
+}
+
+// Render renders what was fetched, fenced with a nonce made from the store's secret, the names that were asked for and
+// the hashes that are returned.
+func (s *Store) Render(ctx context.Context, format string, names []string, list []exhibit.Evidence) (exhibit.Projection, error) {
+	h := sha256.New()
+	for _, part := range append([]string{"exhibit fetch 1", format}, names...) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	id := hex.EncodeToString(h.Sum(nil))[:12]
+	return s.opt.Projector.Project(ctx, exhibit.ProjectionRequest{Format: format, LookupID: id, Secret: s.secret}, list)
 }

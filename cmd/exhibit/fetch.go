@@ -11,7 +11,6 @@ import (
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/wire"
 	"github.com/exhibit-rag/exhibit/local"
-	"github.com/exhibit-rag/exhibit/project"
 )
 
 type fetchCmd struct {
@@ -46,7 +45,7 @@ func (c *fetchCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.print(ctx, a, format, fetched)
+	return c.print(ctx, a, store, names, format, fetched)
 }
 
 // names returns the arguments, or for "-" the lines of standard input.
@@ -91,7 +90,7 @@ func documentNames(names []string) []string {
 	return out
 }
 
-func (c *fetchCmd) print(ctx context.Context, a *app, format string, fetched []local.Fetched) error {
+func (c *fetchCmd) print(ctx context.Context, a *app, store *local.Store, names []string, format string, fetched []local.Fetched) error {
 	switch {
 	case c.Raw || c.Document && format == "text":
 		for _, f := range fetched {
@@ -124,7 +123,7 @@ func (c *fetchCmd) print(ctx context.Context, a *app, format string, fetched []l
 			format = "terminal-escaped"
 		}
 	}
-	p, err := project.New().Project(ctx, exhibit.ProjectionRequest{Format: format, LookupID: "fetch", Secret: []byte("fetch")}, list)
+	p, err := store.Render(ctx, format, names, list)
 	if err != nil {
 		return err
 	}
