@@ -49,7 +49,7 @@ func (run *lookup) recall(ctx context.Context) error {
 		}
 		run.takeHits(l, a.hits, byKey)
 	}
-	run.applyFloor()
+	run.dropUnder(byKey)
 	return nil
 }
 
@@ -97,47 +97,59 @@ func (run *lookup) degrade(stage, port, cause, effect string) {
 func (run *lookup) takeHits(l int, hits []Hit, byKey map[string]*candidate) {
 	name := run.legs[l].Name
 	hits = run.checkHits(l, hits)
-	ids := make([]identity, len(hits))
+	ids, printed := make([]identity, len(hits)), make([]string, len(hits))
 	for i := range hits {
 		ids[i] = identify(&hits[i], run.opt.Aliases)
+		printed[i] = ids[i].key.String()
 	}
-	order := make([]int, len(hits))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(hits[b].Score, hits[a].Score), strings.Compare(ids[a].key.String(), ids[b].key.String()),
-			strings.Compare(hits[a].ID, hits[b].ID), strings.Compare(hits[a].Text, hits[b].Text), byRemainder(&hits[a], &hits[b]))
-	})
 	seen := map[string]bool{}
-	for r, i := range order {
-		h, id, rank := hits[i], ids[i], r+1
+	for r, i := range legOrder(hits, printed) {
+		h, id, key, rank := hits[i], ids[i], printed[i], r+1
 		c := newCandidate(id, h, len(run.legs))
-		printed := c.printed
-		switch old := byKey[printed]; {
+		switch old := byKey[key]; {
 		case id.key.IsZero():
 			c.found(l, name, rank, h.Score)
 			c.drop(Unusable)
 			run.gone = append(run.gone, c)
+		case run.underFloor(l, h.Score):
+			c.found(l, name, rank, h.Score)
+			c.leg = l
+			run.under = append(run.under, c)
 		case old == nil:
 			c.found(l, name, rank, h.Score)
-			byKey[printed] = c
+			byKey[key] = c
 			run.main = append(run.main, c)
-			seen[printed] = true
-		case seen[printed]:
+			seen[key] = true
+		case seen[key]:
 			c.found(l, name, rank, h.Score)
 			c.hitID, c.leg = h.ID, l
 			run.extra = append(run.extra, c)
 		default:
 			old.join(c, l, name, rank)
-			seen[printed] = true
+			seen[key] = true
 		}
 	}
 }
 
+// legOrder returns the hits of one leg by score, then printed key, then whatever tells them apart.
+func legOrder(hits []Hit, printed []string) []int {
+	list := make([]int, len(hits))
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		if by := cmp.Or(cmp.Compare(hits[b].Score, hits[a].Score), strings.Compare(printed[a], printed[b]),
+			strings.Compare(hits[a].ID, hits[b].ID), strings.Compare(hits[a].Text, hits[b].Text)); by != 0 {
+			return by
+		}
+		return byRemainder(&hits[a], &hits[b])
+	})
+	return list
+}
+
 // byRemainder orders hits that score, key, id and text leave equal, so that it never shows in which order they came.
 func byRemainder(a, b *Hit) int {
-	print := func(h *Hit) string {
+	rest := func(h *Hit) string {
 		m, err := h.Metadata.MarshalJSON()
 		if err != nil {
 			m = []byte(err.Error())
@@ -152,7 +164,7 @@ func byRemainder(a, b *Hit) int {
 		}
 		return fmt.Sprintf("%s %q %q %q %v %d %q", m, h.Source, h.Title, h.HeadingPath, span, position, h.ConfigHash)
 	}
-	return strings.Compare(print(a), print(b))
+	return strings.Compare(rest(a), rest(b))
 }
 
 // join adds the hit of a further leg to a candidate. The content of the leg that ranked it higher stays; a hit that
@@ -208,26 +220,26 @@ func (run *lookup) checkHits(l int, hits []Hit) []Hit {
 	return hits
 }
 
-// applyFloor takes away dense hits below rag.min-score.dense. A candidate that no other leg found is dropped.
-func (run *lookup) applyFloor() {
-	if !run.set.MinDense.IsSet() {
-		return
-	}
-	floor := run.set.MinDense.Value
-	dense := slices.IndexFunc(run.legs, func(l Leg) bool { return l.Name == LegDense })
-	below := func(c *candidate) bool {
-		if c.ranks[dense] == 0 || c.scores[dense] >= floor {
-			return false
+// underFloor reports whether a hit is under rag.min-score.dense.
+func (run *lookup) underFloor(l int, score float64) bool {
+	return run.set.MinDense.IsSet() && run.legs[l].Name == LegDense && score < run.set.MinDense.Value
+}
+
+// dropUnder ends what is under the floor. Where another leg found the key, its candidate goes on as if the dense hit
+// had never been; a key that no other leg found, and each further hit under a key, is a candidate that was dropped.
+func (run *lookup) dropUnder(byKey map[string]*candidate) {
+	seen := map[string]bool{}
+	for _, c := range run.under {
+		other := byKey[c.printed]
+		first := !seen[c.printed] && (other == nil || other.ranks[c.leg] == 0)
+		seen[c.printed] = true
+		if first && other != nil {
+			continue
 		}
-		if len(c.reasons) == 1 {
-			c.drop(BelowThreshold)
-			run.gone = append(run.gone, c)
-			return true
+		if !first {
+			c.hitID = c.hit.ID
 		}
-		c.ranks[dense], c.scored[dense] = 0, false
-		c.reasons = slices.DeleteFunc(c.reasons, func(s string) bool { return s == LegDense })
-		return false
+		c.drop(BelowThreshold)
+		run.gone = append(run.gone, c)
 	}
-	run.main = slices.DeleteFunc(run.main, below)
-	run.extra = slices.DeleteFunc(run.extra, below)
 }

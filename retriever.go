@@ -143,6 +143,7 @@ type lookup struct {
 	earlier  map[int]bool
 	main     []*candidate // one a key, in no order before fuse
 	extra    []*candidate // duplicates inside one leg
+	under    []*candidate // hits under the floor of their leg, before their end is known
 	gone     []*candidate // dropped before ranking
 	ranked   []*candidate // kept at retrieve-k, in rank order
 	survived []*candidate // after deduplication and cap: strict ones, then soft refills
