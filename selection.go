@@ -149,6 +149,21 @@ func (run *lookup) floors() []string {
 	return keys
 }
 
+// crowding says how few documents hold all candidates, where every candidate names one.
+func (run *lookup) crowding() string {
+	docs := map[string]bool{}
+	for _, c := range run.ranked {
+		docs[c.docID] = true
+	}
+	switch {
+	case docs[""]:
+		return ""
+	case len(docs) == 1:
+		return "1 document holds all candidates; "
+	}
+	return fmt.Sprintf("%d documents hold all candidates; ", len(docs))
+}
+
 // shortHint names the setting that would fill the answer.
 func (run *lookup) shortHint(count map[Reason]int) string {
 	full := false
@@ -161,19 +176,10 @@ func (run *lookup) shortHint(count map[Reason]int) string {
 	case count[OverBudgetDrop] > 0:
 		return "raise " + KeyMaxCharacters + ", or set " + KeyOverflow + ": cut"
 	case count[DocumentCap] > 0:
-		docs := map[string]bool{}
-		for _, c := range run.ranked {
-			docs[c.docID] = true
-		}
-		noun := "documents hold"
-		if len(docs) == 1 {
-			noun = "document holds"
-		}
-		hint := fmt.Sprintf("%d %s all candidates; raise %s or set %s: soft", len(docs), noun, KeyMaxChunks, KeyCapMode)
 		if full {
-			hint = fmt.Sprintf("%d %s all candidates; raise %s to reach further documents, raise %s, or set %s: soft", len(docs), noun, KeyRetrieveK, KeyMaxChunks, KeyCapMode)
+			return run.crowding() + fmt.Sprintf("raise %s to reach further documents, raise %s, or set %s: soft", KeyRetrieveK, KeyMaxChunks, KeyCapMode)
 		}
-		return hint
+		return run.crowding() + fmt.Sprintf("raise %s or set %s: soft", KeyMaxChunks, KeyCapMode)
 	case count[DuplicateOf] > 0 && full:
 		return "raise " + KeyRetrieveK
 	case count[BelowThreshold] > 0:
