@@ -269,6 +269,7 @@ func TestShortNamesTheSetting(t *testing.T) {
 		"one candidate":  {dense(chunk("a", 0, 1)), exhibit.LookupRequest{}, "", "1 candidate in all"},
 		"cap":            {dense(chunks("a 0", "a 1", "a 2")...), exhibit.LookupRequest{}, exhibit.KeyMaxChunks, "1 dropped by document-cap"},
 		"cap, full legs": {dense(crowd()...), exhibit.LookupRequest{Settings: exhibit.LookupSettings{RetrieveK: set(6)}}, exhibit.KeyRetrieveK, "dropped by document-cap"},
+		"no docId":       {dense(chunk("a", 0, 1), chunk("a", 1, 0.9), chunk("a", 2, 0.8), exhibit.Hit{ID: "x", Text: "t"}), exhibit.LookupRequest{}, "raise rag.max-chunks-per-document or", "1 dropped by document-cap"},
 		"floor":          {dense(chunks("a 0", "b 0")...), exhibit.LookupRequest{Settings: exhibit.LookupSettings{MinDense: set(0.995)}}, exhibit.KeyMinDense, "1 dropped by below-threshold"},
 		"filter":         {dense(chunk("a", 0, 1)), exhibit.LookupRequest{Filter: &filter}, "filter", "1 candidate in all"},
 		"duplicates":     {dense(chunk("a", 0, 1), chunk("a", 0, 0.9), chunk("a", 0, 0.8)), exhibit.LookupRequest{Settings: exhibit.LookupSettings{RetrieveK: set(3), ReturnN: set(3)}}, exhibit.KeyRetrieveK, "2 dropped by duplicate-of"},

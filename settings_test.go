@@ -162,6 +162,22 @@ func TestCase_45_thresholds_are_named_and_refused(t *testing.T) {
 	if !errors.Is(err, exhibit.ErrInvalid) || !strings.Contains(err.Error(), "rag.min-score.rerank") {
 		t.Errorf("a floor for a reranker that was left out: %v", err)
 	}
+	// A text that only the hit under the floor holds is not evidence, and no conflict.
+	other := chunk("a", 0, 0.4)
+	other.Text = "Other text."
+	for _, port := range []exhibit.KnowledgeSearchPort{hybrid(lexical(chunk("b", 0, 10), chunk("a", 0, 9)), dense(other)),
+		exhibit.NewHybrid(exhibit.Leg{Name: exhibit.LegDense, Port: dense(other)}, exhibit.Leg{Name: exhibit.LegLexical, Port: lexical(chunk("a", 0, 9))})} {
+		res := ask(t, port, exhibit.LookupSettings{MinDense: set(0.5)})
+		e := entryOf(t, res, "a#chunk-0")
+		if ev := res.Evidence[slices.Index(keysOf(res), "a#chunk-0")]; ev.Text == other.Text || e.Conflict || !slices.Equal(ev.HitReasons, []string{exhibit.LegLexical}) {
+			t.Errorf("%q for %q, conflict %v", ev.Text, ev.HitReasons, e.Conflict)
+		}
+	}
+	// A further hit of a key is a candidate of its own, under the floor too.
+	twice := ask(t, dense(chunk("a", 0, 0.9), chunk("a", 0, 0.2), chunk("b", 0, 0.3), chunk("b", 0, 0.1)), exhibit.LookupSettings{MinDense: set(0.5)})
+	if got := twice.Ledger.String(); got != "4 retrieved = 1 returned + 3 dropped (below-threshold 3)" {
+		t.Errorf("ledger %q", got)
+	}
 	// Completion gives the score back for fusion, and never the hit.
 	vectors := &exhibittest.ScoringPort{FakePort: dense(chunk("a", 0, 0.4), chunk("d", 0, 0.8))}
 	res := ask(t, hybrid(lexical(chunk("a", 0, 9), chunk("b", 0, 3)), vectors), exhibit.LookupSettings{MinDense: set(0.5)})
