@@ -84,27 +84,32 @@ func loadDerived(path string, identity Hash) (_ *segment, err error) {
 			m.Unmap()
 		}
 	}()
-	sec, rows, dim, err := derivedSections(m, identity)
+	g, err := openDerived(m, identity)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	g := &segment{
-		ids: cast[int64](sec[secIDs]), docs: cast[int64](sec[secDocs]), offs: cast[uint64](sec[secOffs]), keys: sec[secKeys],
-		dim: dim, mapped: true, pure: true, release: func() { m.Unmap() },
+	g.mapped, g.pure, g.release = true, true, func() { m.Unmap() }
+	return g, nil
+}
+
+// openDerived makes a segment over the bytes of a derived file, which begin at a multiple of 8 in memory.
+func openDerived(m []byte, identity Hash) (*segment, error) {
+	sec, rows, dim, err := derivedSections(m, identity)
+	if err != nil {
+		return nil, err
 	}
+	g := &segment{ids: cast[int64](sec[secIDs]), docs: cast[int64](sec[secDocs]), offs: cast[uint64](sec[secOffs]), keys: sec[secKeys], dim: dim}
 	if err := g.checkTable(rows); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	if g.lex, err = lexical.OpenSegment(sec[secLex]); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	if g.lex.Len() != rows {
-		return nil, fmt.Errorf("%s: postings of %d rows, not %d", path, g.lex.Len(), rows)
+		return nil, fmt.Errorf("postings of %d rows, not %d", g.lex.Len(), rows)
 	}
 	if len(sec[secVec]) > 0 {
-		if err := g.setVectors(cast[float32](sec[secVec]), cast[uint64](sec[secHas])); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		return g, g.setVectors(cast[float32](sec[secVec]), cast[uint64](sec[secHas]))
 	}
 	return g, nil
 }

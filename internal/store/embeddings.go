@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -147,18 +149,14 @@ func (w *Writer) waiting(ctx context.Context, where string, args ...any) ([]wait
 
 // deliver gives the vector stored under hash to the chunks that wait for it.
 func (w *Writer) deliver(ctx context.Context, colls map[int64]*receiver, hash Hash) error {
-	for {
-		// One at a time, since several of them may be of one document, whose digest each changes.
-		cs, err := w.waiting(ctx, `WHERE c.embed_hash = ? AND c.vseq = 0 AND c.collection IN (SELECT value FROM json_each(?)) LIMIT 1`, hash[:], idList(colls))
-		if err != nil || len(cs) == 0 {
-			return err
-		}
-		r := colls[cs[0].collection]
-		r.changed = true
-		if err := w.attach(ctx, r.collection, &cs[0]); err != nil {
-			return err
-		}
+	cs, err := w.waiting(ctx, `WHERE c.embed_hash = ? AND c.vseq = 0 AND c.collection IN (SELECT value FROM json_each(?)) ORDER BY c.id`, hash[:], idList(colls))
+	if err != nil {
+		return err
 	}
+	return w.attach(ctx, cs, func(id int64) *collection {
+		colls[id].changed = true
+		return colls[id].collection
+	})
 }
 
 func idList(colls map[int64]*receiver) string {
@@ -172,32 +170,40 @@ func idList(colls map[int64]*receiver) string {
 	return string(append(b, ']'))
 }
 
-// attach notes that a chunk has its vector, in its row, its document's digest and the accumulator.
-func (w *Writer) attach(ctx context.Context, coll *collection, c *waiting) error {
-	digest := c.digest.sub(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, false)).
-		add(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, true))
-	coll.acc = coll.acc.sub(c.digest).add(digest)
-	if _, err := w.c.exec(ctx, `UPDATE chunks SET vseq = ? WHERE id = ?`, coll.seq, c.id); err != nil {
-		return err
+// attach notes that chunks have their vectors: in their rows, their documents' digests and the accumulators.
+func (w *Writer) attach(ctx context.Context, cs []waiting, of func(collection int64) *collection) error {
+	digests := map[int64]Hash{}
+	for i := range cs {
+		c := &cs[i]
+		coll := of(c.collection)
+		old, ok := digests[c.document]
+		if !ok {
+			old = c.digest
+		}
+		digest := old.sub(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, false)).
+			add(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, true))
+		coll.acc = coll.acc.sub(old).add(digest)
+		digests[c.document] = digest
+		if _, err := w.c.exec(ctx, `UPDATE chunks SET vseq = ? WHERE id = ?`, coll.seq, c.id); err != nil {
+			return err
+		}
 	}
-	_, err := w.c.exec(ctx, `UPDATE documents SET digest = ? WHERE id = ?`, digest[:], c.document)
-	return err
+	for _, document := range slices.Sorted(maps.Keys(digests)) {
+		digest := digests[document]
+		if _, err := w.c.exec(ctx, `UPDATE documents SET digest = ? WHERE id = ?`, digest[:], document); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // adoptCached gives chunks of a collection that has just been stamped with a model the vectors that are stored for it already.
 func (w *Writer) adoptCached(ctx context.Context, coll *collection) error {
-	for last := int64(0); ; {
-		// One at a time, as in deliver.
-		cs, err := w.waiting(ctx, `JOIN embeddings e ON e.hash = c.embed_hash AND e.model = ?
-			WHERE c.collection = ? AND c.vseq = 0 AND c.id > ? ORDER BY c.id LIMIT 1`, coll.st.Model, coll.id, last)
-		if err != nil || len(cs) == 0 {
-			return err
-		}
-		if err := w.attach(ctx, coll, &cs[0]); err != nil {
-			return err
-		}
-		last = cs[0].id
+	cs, err := w.waiting(ctx, `JOIN embeddings e ON e.hash = c.embed_hash AND e.model = ? WHERE c.collection = ? AND c.vseq = 0 ORDER BY c.id`, coll.st.Model, coll.id)
+	if err != nil {
+		return err
 	}
+	return w.attach(ctx, cs, func(int64) *collection { return coll })
 }
 
 // PendingVectors lists served chunks that have no vector, ascending by id, from the one after the id given (0 to begin), at most limit.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,8 +163,58 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills, %d generations", kills, gen)
 }
 
+// TestKillDuringCreation kills the process at any moment from its start: then there is no store yet, or a whole one.
+func TestKillDuringCreation(t *testing.T) {
+	kills := 8
+	if os.Getenv("EXHIBIT_SLOW") != "" {
+		kills = 60
+	}
+	made := 0
+	for i := range kills {
+		dir := t.TempDir()
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledSyncProcess$")
+		cmd.Env = append(os.Environ(), "STORE_KILL="+dir, "STORE_KILL_GENERATION=0")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i+1) * 120 * time.Millisecond / time.Duration(kills))
+		cmd.Process.Kill()
+		cmd.Wait()
+		if _, err := os.Stat(filepath.Join(dir, FileName)); err == nil {
+			made++
+		}
+		s := open(t, dir)
+		intact(t, s)
+		w, err := s.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := killSync(t.Context(), w, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		s.Close()
+	}
+	t.Logf("%d of %d had made a store", made, kills)
+}
+
 // killOnce runs the process for some time after it has the lock, kills it and returns the generation that it was at.
 func killOnce(t *testing.T, dir string, gen int, after time.Duration) int {
+	reader := open(t, dir) // looks on all the while
+	defer reader.Close()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	defer func() { close(stop); <-stopped }()
+	go func() {
+		defer close(stopped)
+		for counters := map[string]int{}; ; {
+			select {
+			case <-stop:
+				return
+			default:
+				wholeGenerations(t, reader, counters)
+			}
+		}
+	}()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledSyncProcess$")
 	cmd.Env = append(os.Environ(), "STORE_KILL="+dir, fmt.Sprint("STORE_KILL_GENERATION=", gen))
 	out, err := cmd.StdoutPipe()
@@ -223,7 +274,8 @@ func wholeGenerations(t *testing.T, s *Store, counters map[string]int) int {
 		}
 		var gen int
 		if rerr != nil || len(got) == 0 {
-			t.Fatalf("%s: %v, %v", id, got, rerr)
+			t.Errorf("%s: %v, %v", id, got, rerr)
+			return docs
 		}
 		fmt.Sscanf(got[0], "generation %d", &gen)
 		v, there := killVersion(i, gen)

@@ -35,7 +35,7 @@ const DefaultLockTimeout = 10 * time.Second
 type Options struct {
 	// Create makes folder and file where there is none. Default: ErrNotFound.
 	Create bool
-	// LockTimeout is how long [Store.Lock], and SQLite for its own locks, wait. 0 = DefaultLockTimeout; negative = not at all.
+	// LockTimeout is how long [Store.Lock] waits. 0 = DefaultLockTimeout; negative = not at all.
 	LockTimeout time.Duration
 	// Terms appends the index terms of text to dst; it must be a pure function and safe for concurrent use.
 	Terms func(dst []string, text string) []string
@@ -48,6 +48,9 @@ type Options struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
+
+// busyTimeout is how long SQLite waits for its own locks, which nobody holds for long, before [ErrBusy].
+const busyTimeout = 10 * time.Second
 
 // A Store is an open store. All its methods are safe for concurrent use.
 type Store struct {
@@ -155,7 +158,7 @@ func (s *Store) corrupt(why string) error {
 }
 
 // dsn spells the SQLite URI (https://www.sqlite.org/uri.html) of path.
-func dsn(path, mode string, timeout time.Duration, pragmas ...string) string {
+func dsn(path, mode string, pragmas ...string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // C:/… of Windows
@@ -165,7 +168,7 @@ func dsn(path, mode string, timeout time.Duration, pragmas ...string) string {
 		k, v, _ := strings.Cut(m, "=")
 		q.Set(k, v)
 	}
-	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", max(0, timeout.Milliseconds())))
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
 	for _, pragma := range pragmas {
 		q.Add("_pragma", pragma)
 	}
@@ -198,7 +201,7 @@ func (s *Store) create(ctx context.Context) error {
 }
 
 func writeFresh(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", dsn(path, "mode=rwc", time.Second, fmt.Sprintf("page_size(%d)", pageSize)))
+	db, err := sql.Open("sqlite", dsn(path, "mode=rwc", fmt.Sprintf("page_size(%d)", pageSize)))
 	if err != nil {
 		return err
 	}
@@ -243,7 +246,7 @@ func (s *Store) connect(ctx context.Context) error {
 		if s.db != nil {
 			s.db.Close()
 		}
-		s.db, err = sql.Open("sqlite", dsn(s.path, mode, s.o.LockTimeout, pragmas...))
+		s.db, err = sql.Open("sqlite", dsn(s.path, mode, pragmas...))
 		if err != nil {
 			return err
 		}

@@ -243,7 +243,8 @@ func (w *Writer) Fingerprints(ctx context.Context, name, root string) (map[strin
 	return out, err
 }
 
-// RecordFailures notes sources that yielded no document. What was served under these docIds is served on.
+// RecordFailures notes sources that yielded no document, as of now ([Failure.At] is not looked at; a failure repeated keeps its time).
+// What was served under these docIds is served on.
 func (w *Writer) RecordFailures(ctx context.Context, name string, fs []Failure) error {
 	return w.change(ctx, name, func(coll *collection) (bool, error) {
 		for i := range fs {
