@@ -21,7 +21,7 @@ type Options struct {
 }
 
 // Encoder is an opened model. It is read only and safe for use by several goroutines; each call of Embed at work holds
-// up to 8 MB of working memory a worker, which later calls use again.
+// about 8 MB of working memory a worker where texts have 512 tokens, less for shorter, and later calls use it again.
 type Encoder struct {
 	config    weights.Config
 	kernel    kernel

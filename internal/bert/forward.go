@@ -9,10 +9,10 @@ import (
 
 // scratch is the working memory of one forward pass; rows are tokens.
 type scratch struct {
-	x, qkv, attn, sum, inner []float32 // activations
-	panel                    []float32 // 32 expanded columns of a matrix
-	keys                     []float32 // a head's keys, as columns
-	scores                   []float32 // a tile of queries against all keys
+	x, qkv, attn, sum, inner []float32                        // activations
+	panel                    [blockSteps * panelWidth]float32 // expanded weights
+	keys                     []float32                        // a head's keys, as columns
+	scores                   []float32                        // a tile of queries against all keys
 	zeros                    [panelWidth]float32
 }
 
@@ -40,7 +40,6 @@ func (s *scratch) prepare(e *Encoder, rows, longest int) {
 	s.sum = grown(s.sum, rows*stride(d))
 	s.qkv = grown(s.qkv, (rows+spare)*stride(3*d))
 	s.inner = grown(s.inner, rows*stride(ff))
-	s.panel = grown(s.panel, max(d, ff)*panelWidth)
 	ld := scoreStride(longest)
 	s.keys = grown(s.keys, d/e.config.Heads*ld)
 	s.scores = grown(s.scores, e.kernel.height*ld)
@@ -122,15 +121,26 @@ func (e *Encoder) addNorms(s *scratch, rows int, n norm) {
 	}
 }
 
-// multiply computes c = bias + a · w, one panel of w after the other.
+// blockSteps is how many steps of a panel are expanded at a time: 16 KB, so that they stay in the first cache.
+const blockSteps = 128
+
+// multiply computes c = bias + a · w, one panel of w after the other. Sums are taken up again where a block of steps left
+// them, which changes no bit.
 func (e *Encoder) multiply(s *scratch, rows int, a []float32, lda int, w *matrix, c []float32, ldc int) {
-	panel := s.panel[:w.k*panelWidth]
 	for p := range w.n / panelWidth {
 		nibbles, scales := w.panel(p)
-		e.kernel.dequant(nibbles, scales, panel)
 		col := p * panelWidth
-		for from, to := range e.tiles(rows) {
-			e.kernel.tile(to-from, w.k, a[from*lda:], lda, panel, panelWidth, w.bias[col:], c[from*ldc+col:], ldc)
+		for k := 0; k < w.k; k += blockSteps {
+			steps := min(blockSteps, w.k-k)
+			e.kernel.dequant(nibbles[k*panelWidth/2:], scales[k:k+steps], s.panel[:])
+			for from, to := range e.tiles(rows) {
+				out := c[from*ldc+col:]
+				init, ldi := w.bias[col:], 0
+				if k > 0 {
+					init, ldi = out, ldc
+				}
+				e.kernel.tile(to-from, steps, a[from*lda+k:], lda, s.panel[:], panelWidth, init, ldi, out, ldc)
+			}
 		}
 	}
 }
@@ -165,7 +175,7 @@ func (e *Encoder) attend(s *scratch, at, n int) {
 		for from, to := range e.tiles(n) {
 			h := to - from
 			for col := 0; col < n; col += panelWidth {
-				e.kernel.tile(h, width, queries[from*ld:], ld, s.keys[col:], lds, s.zeros[:], s.scores[col:], lds)
+				e.kernel.tile(h, width, queries[from*ld:], ld, s.keys[col:], lds, s.zeros[:], 0, s.scores[col:], lds)
 			}
 			for r := range h {
 				for i := r*lds + n; i < r*lds+lanes; i++ {
@@ -174,7 +184,7 @@ func (e *Encoder) attend(s *scratch, at, n int) {
 			}
 			e.kernel.softmax(s.scores, lds, h, lanes, scale)
 			for col := 0; col < width; col += panelWidth {
-				e.kernel.tile(h, n, s.scores, lds, values[col:], ld, s.zeros[:], s.attn[(at+from)*ldo+head+col:], ldo)
+				e.kernel.tile(h, n, s.scores, lds, values[col:], ld, s.zeros[:], 0, s.attn[(at+from)*ldo+head+col:], ldo)
 			}
 		}
 	}

@@ -2,20 +2,20 @@
 
 #include "textflag.h"
 
-// func gemmAVX2_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_1(SB), NOSPLIT, $0-64
+// func gemmAVX2_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_1(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Y4
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
 	SUBQ $4, CX
 	JLT rest
@@ -62,28 +62,31 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	VZEROUPPER
 	RET
 
-// func gemmAVX2_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_2(SB), NOSPLIT, $0-64
+// func gemmAVX2_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_2(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Y4
-	VMOVAPS Y4, Y6
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	VMOVAPS Y5, Y7
+	ADDQ R8, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -144,6 +147,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ R8, DI
@@ -152,25 +157,27 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX2_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_3(SB), NOSPLIT, $0-64
+// func gemmAVX2_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_3(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Y4
-	VMOVAPS Y4, Y6
-	VMOVAPS Y4, Y8
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	VMOVAPS Y5, Y7
-	VMOVAPS Y5, Y9
+	ADDQ R8, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R8, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -246,6 +253,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ R8, DI
@@ -257,29 +266,32 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX2_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_4(SB), NOSPLIT, $0-64
+// func gemmAVX2_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_4(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Y4
-	VMOVAPS Y4, Y6
-	VMOVAPS Y4, Y8
-	VMOVAPS Y4, Y10
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	VMOVAPS Y5, Y7
-	VMOVAPS Y5, Y9
-	VMOVAPS Y5, Y11
+	ADDQ R8, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R8, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ R8, AX
+	VMOVUPS (AX), Y10
+	VMOVUPS 32(AX), Y11
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -372,6 +384,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ R8, DI
@@ -386,31 +400,35 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX2_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_5(SB), NOSPLIT, $0-64
+// func gemmAVX2_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_5(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Y4
-	VMOVAPS Y4, Y6
-	VMOVAPS Y4, Y8
-	VMOVAPS Y4, Y10
-	VMOVAPS Y4, Y12
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	VMOVAPS Y5, Y7
-	VMOVAPS Y5, Y9
-	VMOVAPS Y5, Y11
-	VMOVAPS Y5, Y13
+	ADDQ R8, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R8, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ R8, AX
+	VMOVUPS (AX), Y10
+	VMOVUPS 32(AX), Y11
+	ADDQ R8, AX
+	VMOVUPS (AX), Y12
+	VMOVUPS 32(AX), Y13
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -518,6 +536,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ R8, DI
@@ -535,33 +555,38 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX2_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX2_6(SB), NOSPLIT, $0-64
+// func gemmAVX2_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX2_6(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Y4
-	VMOVAPS Y4, Y6
-	VMOVAPS Y4, Y8
-	VMOVAPS Y4, Y10
-	VMOVAPS Y4, Y12
-	VMOVAPS Y4, Y14
+	VMOVUPS (AX), Y4
 	VMOVUPS 32(AX), Y5
-	VMOVAPS Y5, Y7
-	VMOVAPS Y5, Y9
-	VMOVAPS Y5, Y11
-	VMOVAPS Y5, Y13
-	VMOVAPS Y5, Y15
+	ADDQ R8, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ R8, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ R8, AX
+	VMOVUPS (AX), Y10
+	VMOVUPS 32(AX), Y11
+	ADDQ R8, AX
+	VMOVUPS (AX), Y12
+	VMOVUPS 32(AX), Y13
+	ADDQ R8, AX
+	VMOVUPS (AX), Y14
+	VMOVUPS 32(AX), Y15
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -684,6 +709,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Y4, (DI)
 	VMOVUPS Y5, 32(DI)
 	ADDQ R8, DI
@@ -730,6 +757,7 @@ block:
 	ADDQ $128, BX
 	MOVQ $8, DX
 steps:
+	PREFETCHT0 2048(SI)
 	VPMOVZXBD 0(SI), Y0
 	VPSRLD $4, Y0, Y1
 	VPAND Y15, Y0, Y0
@@ -827,20 +855,20 @@ steps:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_1(SB), NOSPLIT, $0-64
+// func gemmAVX512_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_1(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Z4
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
 	SUBQ $4, CX
 	JLT rest
@@ -887,28 +915,31 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_2(SB), NOSPLIT, $0-64
+// func gemmAVX512_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_2(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -969,6 +1000,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -977,25 +1010,27 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_3(SB), NOSPLIT, $0-64
+// func gemmAVX512_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_3(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1071,6 +1106,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1082,29 +1119,32 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_4(SB), NOSPLIT, $0-64
+// func gemmAVX512_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_4(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1197,6 +1237,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1211,31 +1253,35 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_5(SB), NOSPLIT, $0-64
+// func gemmAVX512_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_5(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1343,6 +1389,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1360,33 +1408,38 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_6(SB), NOSPLIT, $0-64
+// func gemmAVX512_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_6(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
 	LEAQ (SI)(DX*2), R9
 	ADDQ DX, R9
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1509,6 +1562,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1529,16 +1584,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_7(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_7(SB), NOSPLIT, $0-64
+// func gemmAVX512_7(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_7(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -1546,20 +1601,26 @@ TEXT ·gemmAVX512_7(SB), NOSPLIT, $0-64
 	ADDQ DX, R9
 	LEAQ (R9)(DX*2), R10
 	ADDQ DX, R10
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1699,6 +1760,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1722,16 +1785,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_8(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_8(SB), NOSPLIT, $0-64
+// func gemmAVX512_8(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_8(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -1739,22 +1802,29 @@ TEXT ·gemmAVX512_8(SB), NOSPLIT, $0-64
 	ADDQ DX, R9
 	LEAQ (R9)(DX*2), R10
 	ADDQ DX, R10
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -1909,6 +1979,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -1935,16 +2007,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_9(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_9(SB), NOSPLIT, $0-64
+// func gemmAVX512_9(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_9(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -1952,24 +2024,32 @@ TEXT ·gemmAVX512_9(SB), NOSPLIT, $0-64
 	ADDQ DX, R9
 	LEAQ (R9)(DX*2), R10
 	ADDQ DX, R10
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -2139,6 +2219,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -2168,16 +2250,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_10(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_10(SB), NOSPLIT, $0-64
+// func gemmAVX512_10(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_10(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -2187,26 +2269,35 @@ TEXT ·gemmAVX512_10(SB), NOSPLIT, $0-64
 	ADDQ DX, R10
 	LEAQ (R10)(DX*2), R11
 	ADDQ DX, R11
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
-	VMOVAPS Z4, Z22
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
-	VMOVAPS Z5, Z23
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -2393,6 +2484,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -2425,16 +2518,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_11(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_11(SB), NOSPLIT, $0-64
+// func gemmAVX512_11(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_11(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -2444,28 +2537,38 @@ TEXT ·gemmAVX512_11(SB), NOSPLIT, $0-64
 	ADDQ DX, R10
 	LEAQ (R10)(DX*2), R11
 	ADDQ DX, R11
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
-	VMOVAPS Z4, Z22
-	VMOVAPS Z4, Z24
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
-	VMOVAPS Z5, Z23
-	VMOVAPS Z5, Z25
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
+	ADDQ R8, AX
+	VMOVUPS (AX), Z24
+	VMOVUPS 64(AX), Z25
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -2667,6 +2770,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -2702,16 +2807,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_12(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_12(SB), NOSPLIT, $0-64
+// func gemmAVX512_12(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_12(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -2721,30 +2826,41 @@ TEXT ·gemmAVX512_12(SB), NOSPLIT, $0-64
 	ADDQ DX, R10
 	LEAQ (R10)(DX*2), R11
 	ADDQ DX, R11
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
-	VMOVAPS Z4, Z22
-	VMOVAPS Z4, Z24
-	VMOVAPS Z4, Z26
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
-	VMOVAPS Z5, Z23
-	VMOVAPS Z5, Z25
-	VMOVAPS Z5, Z27
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
+	ADDQ R8, AX
+	VMOVUPS (AX), Z24
+	VMOVUPS 64(AX), Z25
+	ADDQ R8, AX
+	VMOVUPS (AX), Z26
+	VMOVUPS 64(AX), Z27
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -2961,6 +3077,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -2999,16 +3117,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_13(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_13(SB), NOSPLIT, $0-64
+// func gemmAVX512_13(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_13(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -3020,32 +3138,44 @@ TEXT ·gemmAVX512_13(SB), NOSPLIT, $0-64
 	ADDQ DX, R11
 	LEAQ (R11)(DX*2), R12
 	ADDQ DX, R12
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
-	VMOVAPS Z4, Z22
-	VMOVAPS Z4, Z24
-	VMOVAPS Z4, Z26
-	VMOVAPS Z4, Z28
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
-	VMOVAPS Z5, Z23
-	VMOVAPS Z5, Z25
-	VMOVAPS Z5, Z27
-	VMOVAPS Z5, Z29
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
+	ADDQ R8, AX
+	VMOVUPS (AX), Z24
+	VMOVUPS 64(AX), Z25
+	ADDQ R8, AX
+	VMOVUPS (AX), Z26
+	VMOVUPS 64(AX), Z27
+	ADDQ R8, AX
+	VMOVUPS (AX), Z28
+	VMOVUPS 64(AX), Z29
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -3279,6 +3409,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -3320,16 +3452,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemmAVX512_14(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
-TEXT ·gemmAVX512_14(SB), NOSPLIT, $0-64
+// func gemmAVX512_14(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
+TEXT ·gemmAVX512_14(SB), NOSPLIT, $0-72
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ lda+16(FP), DX
 	MOVQ b+24(FP), BX
 	MOVQ ldb+32(FP), R13
 	MOVQ init+40(FP), AX
-	MOVQ c+48(FP), DI
-	MOVQ ldc+56(FP), R8
+	MOVQ ldi+48(FP), R8
+	MOVQ c+56(FP), DI
 	SHLQ $2, DX
 	SHLQ $2, R13
 	SHLQ $2, R8
@@ -3341,34 +3473,47 @@ TEXT ·gemmAVX512_14(SB), NOSPLIT, $0-64
 	ADDQ DX, R11
 	LEAQ (R11)(DX*2), R12
 	ADDQ DX, R12
-	VMOVUPS 0(AX), Z4
-	VMOVAPS Z4, Z6
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z12
-	VMOVAPS Z4, Z14
-	VMOVAPS Z4, Z16
-	VMOVAPS Z4, Z18
-	VMOVAPS Z4, Z20
-	VMOVAPS Z4, Z22
-	VMOVAPS Z4, Z24
-	VMOVAPS Z4, Z26
-	VMOVAPS Z4, Z28
-	VMOVAPS Z4, Z30
+	VMOVUPS (AX), Z4
 	VMOVUPS 64(AX), Z5
-	VMOVAPS Z5, Z7
-	VMOVAPS Z5, Z9
-	VMOVAPS Z5, Z11
-	VMOVAPS Z5, Z13
-	VMOVAPS Z5, Z15
-	VMOVAPS Z5, Z17
-	VMOVAPS Z5, Z19
-	VMOVAPS Z5, Z21
-	VMOVAPS Z5, Z23
-	VMOVAPS Z5, Z25
-	VMOVAPS Z5, Z27
-	VMOVAPS Z5, Z29
-	VMOVAPS Z5, Z31
+	ADDQ R8, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ R8, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ R8, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ R8, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ R8, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ R8, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ R8, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ R8, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ R8, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
+	ADDQ R8, AX
+	VMOVUPS (AX), Z24
+	VMOVUPS 64(AX), Z25
+	ADDQ R8, AX
+	VMOVUPS (AX), Z26
+	VMOVUPS 64(AX), Z27
+	ADDQ R8, AX
+	VMOVUPS (AX), Z28
+	VMOVUPS 64(AX), Z29
+	ADDQ R8, AX
+	VMOVUPS (AX), Z30
+	VMOVUPS 64(AX), Z31
 	SUBQ $4, CX
 	JLT rest
 	PCALIGN $32
@@ -3617,6 +3762,8 @@ one:
 	DECQ CX
 	JNZ one
 done:
+	MOVQ ldc+64(FP), R8
+	SHLQ $2, R8
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	ADDQ R8, DI
@@ -3683,6 +3830,7 @@ block:
 	ADDQ $128, BX
 	MOVQ $8, DX
 steps:
+	PREFETCHT0 2048(SI)
 	VPMOVZXBD 0(SI), Z0
 	VPERMPS Z31, Z0, Z1
 	VPSRLD $4, Z0, Z0

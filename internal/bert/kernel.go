@@ -15,8 +15,9 @@ type kernel struct {
 	name   string
 	height int // most rows of a tile
 
-	// tile computes c[h × 32] = init[32] + a[h × k] · b[k × 32]; lda, ldb and ldc are the distances of rows in elements.
-	tile func(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int)
+	// tile computes c[h × 32] = init[h × 32] + a[h × k] · b[k × 32]; lda, ldb, ldi and ldc are the distances of rows in
+	// elements. With ldi 0 every row starts from the same 32 values; init may be c itself, with ldi the same as ldc.
+	tile func(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int)
 	// dequant expands a packed panel: len(scales) steps of 32 columns each to dst, which has room for 32×len(scales).
 	dequant func(nibbles []byte, scales, dst []float32)
 	// softmax replaces s[r*ld : r*ld+n], for each of the rows, by softmax(scale × it); n is a multiple of laneWidth.

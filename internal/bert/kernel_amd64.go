@@ -20,9 +20,9 @@ func kernelAVX512() kernel {
 	tiles := tilesAVX512()
 	return kernel{
 		name: "avx512", height: len(tiles) - 1,
-		tile: func(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int) {
-			checkTile(h, k, a, lda, b, ldb, init, c, ldc)
-			tiles[h](k, &a[0], lda, &b[0], ldb, &init[0], &c[0], ldc)
+		tile: func(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int) {
+			checkTile(h, k, a, lda, b, ldb, init, ldi, c, ldc)
+			tiles[h](k, &a[0], lda, &b[0], ldb, &init[0], ldi, &c[0], ldc)
 		},
 		dequant:    checkedDequant(dequantAVX512),
 		softmax:    checkedSoftmax(softmaxAVX512),
@@ -36,10 +36,10 @@ func kernelAVX2() kernel {
 	tiles := tilesAVX2()
 	return kernel{
 		name: "avx2", height: len(tiles) - 1,
-		tile: func(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int) {
-			checkTile(h, k, a, lda, b, ldb, init, c, ldc)
-			tiles[h](k, &a[0], lda, &b[0], ldb, &init[0], &c[0], ldc)
-			tiles[h](k, &a[0], lda, &b[16], ldb, &init[16], &c[16], ldc)
+		tile: func(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int) {
+			checkTile(h, k, a, lda, b, ldb, init, ldi, c, ldc)
+			tiles[h](k, &a[0], lda, &b[0], ldb, &init[0], ldi, &c[0], ldc)
+			tiles[h](k, &a[0], lda, &b[16], ldb, &init[16], ldi, &c[16], ldc)
 		},
 		dequant:    checkedDequant(dequantAVX2),
 		softmax:    checkedSoftmax(softmaxAVX2),
@@ -52,10 +52,10 @@ func kernelAVX2() kernel {
 // The assembly trusts its lengths. The functions below index the last element that it will touch, so that a wrong shape
 // panics like any other index.
 
-func checkTile(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int) {
+func checkTile(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int) {
 	_ = a[(h-1)*lda+k-1]
 	_ = b[(k-1)*ldb+panelWidth-1]
-	_ = init[panelWidth-1]
+	_ = init[(h-1)*ldi+panelWidth-1]
 	_ = c[(h-1)*ldc+panelWidth-1]
 }
 

@@ -43,10 +43,10 @@ func near(t *testing.T, what string, got, want []float32) {
 }
 
 // reference computes a tile in double precision.
-func reference(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int) {
+func reference(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int) {
 	for i := range h {
 		for j := range panelWidth {
-			sum := float64(init[j])
+			sum := float64(init[i*ldi+j])
 			for p := range k {
 				sum += float64(a[i*lda+p]) * float64(b[p*ldb+j])
 			}
@@ -63,9 +63,12 @@ func TestTileOfEveryHeight(t *testing.T) {
 					lda, ldb, ldc := steps+3, panelWidth+h, panelWidth+5
 					a, b, init := noise(h*lda, 1), noise(steps*ldb, 2), noise(panelWidth, 3)
 					got, want := noise(h*ldc, 4), noise(h*ldc, 4)
-					k.tile(h, steps, a, lda, b, ldb, init, got, ldc)
-					reference(h, steps, a, lda, b, ldb, init, want, ldc)
+					k.tile(h, steps, a, lda, b, ldb, init, 0, got, ldc)
+					reference(h, steps, a, lda, b, ldb, init, 0, want, ldc)
 					near(t, fmt.Sprintf("%d × %d", h, steps), got, want)
+					k.tile(h, steps, a, lda, b, ldb, got, ldc, got, ldc)
+					reference(h, steps, a, lda, b, ldb, want, ldc, want, ldc)
+					near(t, fmt.Sprintf("%d × %d on top", h, steps), got, want)
 				}
 			}
 		})
@@ -148,8 +151,8 @@ func TestNativeKernelsGiveTheSameBits(t *testing.T) {
 	}
 	for h := 1; h <= b.height; h++ {
 		in, panel := noise(h*384, 5), noise(384*32, 6)
-		a.tile(h, 384, in, 384, panel, 32, x, x, 32)
-		b.tile(h, 384, in, 384, panel, 32, y, y, 32)
+		a.tile(h, 384, in, 384, panel, 32, x, 0, x, 32)
+		b.tile(h, 384, in, 384, panel, 32, y, 0, y, 32)
 		if !slices.Equal(x[:h*32], y[:h*32]) {
 			t.Errorf("tiles of height %d differ", h)
 		}

@@ -5,32 +5,32 @@ package bert
 // gemmAVX2_1 computes a tile of 1 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX2_2 computes a tile of 2 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX2_3 computes a tile of 3 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX2_4 computes a tile of 4 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX2_5 computes a tile of 5 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX2_6 computes a tile of 6 rows and 16 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX2_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX2_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // dequantAVX2 expands a panel of 32 columns and 32×blocks steps from 4 bits.
 //
@@ -40,72 +40,72 @@ func dequantAVX2(blocks int, nibbles *byte, scales *float32, dst *float32)
 // gemmAVX512_1 computes a tile of 1 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_1(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_2 computes a tile of 2 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_2(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_3 computes a tile of 3 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_3(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_4 computes a tile of 4 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_4(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_5 computes a tile of 5 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_5(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_6 computes a tile of 6 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_6(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_7 computes a tile of 7 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_7(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_7(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_8 computes a tile of 8 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_8(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_8(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_9 computes a tile of 9 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_9(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_9(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_10 computes a tile of 10 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_10(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_10(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_11 computes a tile of 11 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_11(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_11(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_12 computes a tile of 12 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_12(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_12(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_13 computes a tile of 13 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_13(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_13(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // gemmAVX512_14 computes a tile of 14 rows and 32 columns; strides are in elements.
 //
 //go:noescape
-func gemmAVX512_14(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+func gemmAVX512_14(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // dequantAVX512 expands a panel of 32 columns and 32×blocks steps from 4 bits.
 //
@@ -148,7 +148,7 @@ func addNormAVX512(x *float32, y *float32, gamma *float32, beta *float32, n int,
 func transpose8(src *float32, lds int, dst *float32, ldd int, n int)
 
 // tileFunc is the shape of the gemm functions.
-type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)
+type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)
 
 // tilesAVX2 returns the tile functions by height; there is none of height 0.
 func tilesAVX2() [7]tileFunc {

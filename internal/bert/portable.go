@@ -13,9 +13,9 @@ func portable() kernel {
 
 // tilePortable works on 128 steps at a time, so that its part of b stays in the first cache, and on 2 rows × 4 columns,
 // whose sums fit the registers.
-func tilePortable(h, k int, a []float32, lda int, b []float32, ldb int, init, c []float32, ldc int) {
+func tilePortable(h, k int, a []float32, lda int, b []float32, ldb int, init []float32, ldi int, c []float32, ldc int) {
 	for i := range h {
-		copy(c[i*ldc:i*ldc+panelWidth], init[:panelWidth])
+		copy(c[i*ldc:i*ldc+panelWidth], init[i*ldi:i*ldi+panelWidth])
 	}
 	const steps = 128
 	for p := 0; p < k; p += steps {

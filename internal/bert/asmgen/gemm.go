@@ -19,12 +19,12 @@ func rowAt(i, at int) string {
 }
 
 // gemmTile emits C[h × 2 registers] = init + A[h × k] · B[k × 2 registers]: every sum runs over k in ascending order, one
-// fused multiply-add a step, starting from the column's initial value.
+// fused multiply-add a step, starting from its initial value.
 func gemmTile(u *unit, w width, h int) {
 	name := fmt.Sprintf("gemm%s_%d", w.suffix(), h)
 	u.fn(name, fmt.Sprintf("computes a tile of %d rows and %d columns; strides are in elements.", h, int(w)/2),
-		[]arg{num("k"), ptr("a"), num("lda"), ptr("b"), num("ldb"), ptr("init"), ptr("c"), num("ldc")},
-		"CX", "SI", "DX", "BX", "R13", "AX", "DI", "R8")
+		[]arg{num("k"), ptr("a"), num("lda"), ptr("b"), num("ldb"), ptr("init"), num("ldi"), ptr("c"), num("ldc")},
+		"CX", "SI", "DX", "BX", "R13", "AX", "R8", "DI")
 	r := "Y"
 	if w == avx512 {
 		r = "Z"
@@ -38,10 +38,11 @@ func gemmTile(u *unit, w width, h int) {
 		u.line("ADDQ DX, %s", rowBases[i])
 	}
 	acc := func(i, j int) string { return fmt.Sprintf("%s%d", r, 4+2*i+j) }
-	for j := range 2 {
-		u.line("VMOVUPS %d(AX), %s", int(w)*j, acc(0, j))
-		for i := 1; i < h; i++ {
-			u.line("VMOVAPS %s, %s", acc(0, j), acc(i, j))
+	for i := range h {
+		u.line("VMOVUPS (AX), %s", acc(i, 0))
+		u.line("VMOVUPS %d(AX), %s", int(w), acc(i, 1))
+		if i < h-1 {
+			u.line("ADDQ R8, AX")
 		}
 	}
 	body := func(at int) {
@@ -80,6 +81,8 @@ func gemmTile(u *unit, w width, h int) {
 	u.line("DECQ CX")
 	u.line("JNZ one")
 	u.label("done")
+	u.line("MOVQ ldc+64(FP), R8")
+	u.line("SHLQ $2, R8")
 	for i := range h {
 		u.line("VMOVUPS %s, (DI)", acc(i, 0))
 		u.line("VMOVUPS %s, %d(DI)", acc(i, 1), int(w))
@@ -89,6 +92,10 @@ func gemmTile(u *unit, w width, h int) {
 	}
 	machine{u, w}.end()
 }
+
+// prefetchBytes is how far ahead the packed weights are asked for: a block of 128 steps, so that they come from memory while
+// the block before them is multiplied.
+const prefetchBytes = 128 * 16
 
 // dequant emits the expansion of one panel of 32 columns: per block of 32 steps, 32 scales, and per step 16 bytes whose
 // low four bits are columns 0 to 15 and whose high four bits are columns 16 to 31; a weight is (bits − 8) × scale.
@@ -118,6 +125,7 @@ func dequant(u *unit, w width) {
 	u.line("ADDQ $128, BX")
 	u.line("MOVQ $8, DX")
 	u.label("steps")
+	u.line("PREFETCHT0 %d(SI)", prefetchBytes)
 	for at := range 4 {
 		if w == avx512 {
 			u.line("VPMOVZXBD %d(SI), Z0", 16*at)
@@ -154,7 +162,7 @@ func dequant(u *unit, w width) {
 // tables emits the lists of tile functions by height.
 func tables() string {
 	var b strings.Builder
-	b.WriteString("\n// tileFunc is the shape of the gemm functions.\ntype tileFunc func(k int, a *float32, lda int, b *float32, ldb int, init *float32, c *float32, ldc int)\n")
+	b.WriteString("\n// tileFunc is the shape of the gemm functions.\ntype tileFunc func(k int, a *float32, lda int, b *float32, ldb int, init *float32, ldi int, c *float32, ldc int)\n")
 	for _, w := range []width{avx2, avx512} {
 		fmt.Fprintf(&b, "\n// tiles%s returns the tile functions by height; there is none of height 0.\nfunc tiles%s() [%d]tileFunc {\n\treturn [...]tileFunc{nil", w.suffix(), w.suffix(), w.maxHeight()+1)
 		for h := 1; h <= w.maxHeight(); h++ {
