@@ -105,25 +105,40 @@ func (run *syncRun) withoutVector(ctx context.Context) (int, error) {
 	return snap.WithoutVector(nil), nil
 }
 
+// tryEmbedder asks for one vector, before the vectors that there are make way for new ones, and returns its dimension.
+func (run *syncRun) tryEmbedder(ctx context.Context) (int, error) {
+	vectors, err := run.vectors(ctx, []string{"exhibit"})
+	if err != nil {
+		return 0, err
+	}
+	return len(vectors[0]), nil
+}
+
+// vectors embeds passages and checks the answer.
+func (run *syncRun) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := run.s.embedder.Embed(ctx, exhibit.Passage, texts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var known *exhibit.Error
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, &exhibit.Error{Op: "embed", Source: run.s.embedder.Model().Name, Kind: exhibit.ErrEmbedder, Err: err,
+			Hint: "what was stored is served on; the next sync goes on from here"}
+	}
+	return vectors, embed.Normalise(run.s.embedder.Model(), len(texts), vectors)
+}
+
 // embed embeds texts and stores their vectors.
 func (run *syncRun) embed(ctx context.Context, inputs []embedInput) error {
 	texts := make([]string, len(inputs))
 	for i, in := range inputs {
 		texts[i] = in.text
 	}
-	vectors, err := run.s.embedder.Embed(ctx, exhibit.Passage, texts)
+	vectors, err := run.vectors(ctx, texts)
 	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var known *exhibit.Error
-		if errors.As(err, &known) {
-			return err
-		}
-		return &exhibit.Error{Op: "embed", Source: run.s.embedder.Model().Name, Kind: exhibit.ErrEmbedder, Err: err,
-			Hint: "what was stored is served on; the next sync goes on from here"}
-	}
-	if err := embed.Normalise(run.s.embedder.Model(), len(texts), vectors); err != nil {
 		return err
 	}
 	model := run.s.embedder.Model()

@@ -180,7 +180,7 @@ func storeError(op, source string, err error) error {
 	case errors.Is(err, store.ErrBusy):
 		e.Kind, e.Hint = exhibit.ErrUnavailable, "try again once the other process is done"
 	case errors.Is(err, store.ErrNotFound):
-		e.Kind = exhibit.ErrNotFound
+		e.Kind, e.Hint = exhibit.ErrNotFound, "exhibit sync FOLDER makes one; or name another with --store"
 	}
 	return e
 }

@@ -174,7 +174,8 @@ func parseName(collection, name string) (exhibit.Citation, error) {
 	if err := exhibit.CheckCollection(collection); err != nil {
 		return exhibit.Citation{}, err
 	}
-	if key, err := exhibit.ParseKey(name); err == nil {
+	// The keys of this store all have a chunk index, so a name without one is a docId, even one like vector:x.
+	if key, err := exhibit.ParseKey(name); err == nil && key.Kind() == exhibit.KeyChunk {
 		return exhibit.Citation{Collection: collection, Key: key}, nil
 	}
 	if !exhibit.ValidDocID(name) {

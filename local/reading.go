@@ -32,6 +32,7 @@ type plan struct {
 type entry struct {
 	docID string
 	path  string // what a person opens
+	bad   bool   // it cannot be read, and docID is only how it is shown
 	load  func(ctx context.Context) readResult
 }
 
@@ -44,6 +45,7 @@ type readResult struct {
 	touch               bool // unchanged but for facts beside the text
 	version             store.Version
 	warnings            []string
+	nameless            bool // a failure of no document that could be named again
 }
 
 // roots returns the roots of this sync: those asked for, or all that were synced before.
@@ -64,6 +66,12 @@ func (run *syncRun) roots(ctx context.Context) ([]Root, error) {
 		root.Path = run.s.rootPath(r.Path)
 		if root.IDRoot != "" {
 			root.IDRoot = run.s.rootPath(root.IDRoot)
+		}
+		if !root.JSONLines && run.req.Include != nil {
+			root.Include = run.req.Include
+		}
+		if !root.JSONLines && run.req.Exclude != nil {
+			root.Exclude = run.req.Exclude
 		}
 		out = append(out, root)
 	}
@@ -110,9 +118,6 @@ func (run *syncRun) plan(ctx context.Context, roots []Root) ([]*plan, error) {
 			return nil, err
 		}
 		plans = append(plans, p)
-		if err := run.keepRoot(ctx, p); err != nil {
-			return nil, err
-		}
 	}
 	if run.req.Lines != nil {
 		p := &plan{}
@@ -124,14 +129,30 @@ func (run *syncRun) plan(ctx context.Context, roots []Root) ([]*plan, error) {
 	if len(run.req.Documents) > 0 {
 		plans = append(plans, run.planDocuments())
 	}
+	return plans, run.claimAll(plans)
+}
+
+// claimAll notes who brings which docId. A source that cannot be read takes none from one that can: it keeps what is
+// stored under its docId, and that is all.
+func (run *syncRun) claimAll(plans []*plan) error {
 	for _, p := range plans {
 		for _, e := range p.entries {
+			if e.bad {
+				continue
+			}
 			if err := run.claim(p, e); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return plans, nil
+	for _, p := range plans {
+		for _, e := range p.entries {
+			if _, ok := run.seen[e.docID]; !ok {
+				run.seen[e.docID] = e.path
+			}
+		}
+	}
+	return nil
 }
 
 // claim notes who brings a docId, and refuses it to a second source or root.
@@ -151,8 +172,9 @@ func (run *syncRun) claim(p *plan, e entry) error {
 	return nil
 }
 
+// keepRoot notes a root, so that a sync without sources reads it again.
 func (run *syncRun) keepRoot(ctx context.Context, p *plan) error {
-	if run.req.DryRun {
+	if p.name == "" {
 		return nil
 	}
 	stored := p.root
@@ -262,7 +284,7 @@ func (run *syncRun) noFile(p *plan, files []read.Entry) error {
 }
 
 func (run *syncRun) fileEntry(p *plan, f read.Entry) entry {
-	return entry{docID: f.DocID, path: f.Path, load: func(ctx context.Context) readResult {
+	return entry{docID: f.DocID, path: f.Path, bad: f.Err != nil, load: func(ctx context.Context) readResult {
 		r := readResult{docID: f.DocID, source: f.DocID, root: p.name, err: f.Err}
 		if r.err != nil {
 			return r
@@ -307,11 +329,13 @@ func (run *syncRun) planLines(ctx context.Context, p *plan, name string, from io
 			return ctxErr
 		}
 		id := doc.DocID
-		if id == "" {
-			id = sourceOf(err, name)
+		nameless := id == ""
+		if nameless {
+			// The line may be that of a stored document, so none that is missing now counts as gone.
+			id, p.complete = sourceOf(err, name), false
 		}
-		p.entries = append(p.entries, entry{docID: id, path: name, load: func(ctx context.Context) readResult {
-			r := readResult{docID: id, source: doc.Source, root: p.name, err: err}
+		p.entries = append(p.entries, entry{docID: id, path: name, bad: nameless, load: func(ctx context.Context) readResult {
+			r := readResult{docID: id, source: doc.Source, root: p.name, err: err, nameless: nameless && p.name == ""}
 			if err == nil {
 				run.finish(&r, doc, recordHash(doc), jsonl.Version)
 			}
@@ -341,7 +365,14 @@ func recordHash(d exhibit.Document) store.Hash {
 
 // load reads a source unless its bytes are those that were read before.
 func (run *syncRun) load(ctx context.Context, r *readResult, src exhibit.Source) {
+	title := ""
+	if r.root == "" {
+		title = run.req.Titles[src.DocID]
+	}
 	hash := store.HashText(string(src.Data))
+	if title != "" {
+		hash = store.HashText(title + "\x00" + string(src.Data))
+	}
 	if run.same(r, hash, read.Version) {
 		return
 	}
@@ -356,6 +387,9 @@ func (run *syncRun) load(ctx context.Context, r *readResult, src exhibit.Source)
 	case err != nil:
 		r.err = err
 	default:
+		if title != "" {
+			doc.Title = title
+		}
 		run.finish(r, doc, hash, read.Version)
 	}
 }

@@ -31,14 +31,17 @@ type Rebuild struct {
 
 // SyncRequest says what to bring into step.
 type SyncRequest struct {
-	Collection  string           // default "default"
-	Roots       []Root           // default, where Documents and Lines are empty too: every root synced before
-	Documents   []exhibit.Source // single documents, read from bytes; nothing is removed for them
-	Lines       io.Reader        // JSON lines of documents; nothing is removed for them
-	LinesName   string           // how errors name Lines
-	KeepMissing bool             // keep documents whose source disappeared
-	AllowEmpty  bool             // a root without a readable file is meant, and empties it
-	DryRun      bool             // tell what would be done, and change nothing
+	Collection  string            // default "default"
+	Roots       []Root            // default, where Documents and Lines are empty too: every root synced before
+	Documents   []exhibit.Source  // single documents, read from bytes; nothing is removed for them
+	Titles      map[string]string // of Documents, by docId, instead of what the reader finds
+	Lines       io.Reader         // JSON lines of documents; nothing is removed for them
+	LinesName   string            // how errors name Lines
+	Include     []string          // of roots synced before: instead of their own; nil keeps those
+	Exclude     []string          // likewise
+	KeepMissing bool              // keep documents whose source disappeared
+	AllowEmpty  bool              // a root without a readable file is meant, and empties it
+	DryRun      bool              // tell what would be done, and change nothing
 	Rebuild     Rebuild
 }
 
@@ -137,7 +140,7 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 	}
 	defer w.Close()
 	run := &syncRun{s: s, w: w, req: req, collection: collection, count: count, report: &SyncReport{Collection: collection}, seen: map[string]string{}}
-	if err := run.begin(ctx); err != nil {
+	if err := run.fingerprints(ctx); err != nil {
 		return nil, err
 	}
 	roots, err := run.roots(ctx)
@@ -148,11 +151,17 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := run.readAll(ctx, plans); err != nil {
+	if req.DryRun {
+		if err := run.readAll(ctx, plans); err != nil {
+			return nil, err
+		}
+		return run.report, run.countMissing(plans)
+	}
+	if err := run.begin(ctx, plans); err != nil {
 		return nil, err
 	}
-	if req.DryRun {
-		return run.report, run.countMissing(plans)
+	if err := run.readAll(ctx, plans); err != nil {
+		return nil, err
 	}
 	if err := run.removeMissing(ctx, plans); err != nil {
 		return nil, err
@@ -163,35 +172,75 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 	return run.close(ctx)
 }
 
-// begin stamps the collection and reads what it holds.
-func (run *syncRun) begin(ctx context.Context) error {
+// begin stamps the collection and notes its roots. It is the first step that writes: by then every source was found,
+// and where vectors are to go, the embedder that makes new ones has answered once.
+func (run *syncRun) begin(ctx context.Context, plans []*plan) error {
 	stamps := store.Stamps{Chunker: run.s.chunker.Hash(), Analyser: analysis.Version}
 	if run.s.embedder != nil {
 		m := run.s.embedder.Model()
 		stamps.Model, stamps.Dimension = m.Name, m.Dimension
 	}
-	if run.req.DryRun {
-		return run.fingerprints(ctx)
+	if err := run.stamp(ctx, stamps); err != nil {
+		return err
 	}
-	ensure := run.w.EnsureCollection
-	if run.req.Rebuild.Vectors || run.req.Rebuild.Index {
-		ensure = run.w.Restamp
-	}
-	if err := ensure(ctx, run.collection, stamps); err != nil {
-		return storeError("sync", run.collection, err)
-	}
-	if run.req.Rebuild.Vectors && run.s.embedder != nil {
-		if err := run.w.DropVectors(ctx, run.collection); err != nil {
-			return storeError("rebuild vectors", run.collection, err)
+	for _, p := range plans {
+		if err := run.keepRoot(ctx, p); err != nil {
+			return err
 		}
 	}
-	return run.fingerprints(ctx)
+	return nil
 }
 
+// stamp makes the collection, or holds its stamps against those of now. A rebuild takes those of now instead, each only
+// of what it rebuilds.
+func (run *syncRun) stamp(ctx context.Context, want store.Stamps) error {
+	rebuild := run.req.Rebuild
+	vectors := rebuild.Vectors && run.s.embedder != nil
+	switch {
+	case vectors:
+		dimension, err := run.tryEmbedder(ctx)
+		if err != nil {
+			return err
+		}
+		want.Dimension = dimension
+	case rebuild.Index:
+		model := store.Stamps{Model: want.Model, Dimension: want.Dimension}
+		if err := run.checkStamps(ctx, model); err != nil {
+			return err
+		}
+	}
+	ensure := run.w.EnsureCollection
+	if vectors || rebuild.Index {
+		ensure = run.w.Restamp
+	}
+	if err := ensure(ctx, run.collection, want); err != nil {
+		return storeError("sync", run.collection, err)
+	}
+	if !vectors {
+		return nil
+	}
+	return storeError("rebuild vectors", run.collection, run.w.DropVectors(ctx, run.collection))
+}
+
+// checkStamps holds the stored stamps of the collection, if it is there, against others.
+func (run *syncRun) checkStamps(ctx context.Context, want store.Stamps) error {
+	rows, err := run.s.disk.Collections(ctx)
+	if err != nil {
+		return storeError("sync", run.collection, err)
+	}
+	for _, row := range rows {
+		if row.Name == run.collection {
+			return storeError("sync", run.collection, row.Stamps.Check(run.collection, want))
+		}
+	}
+	return nil
+}
+
+// fingerprints reads what the collection holds; of one that is not there yet, nothing.
 func (run *syncRun) fingerprints(ctx context.Context) error {
 	var err error
 	run.prints, err = run.w.Fingerprints(ctx, run.collection, "*")
-	if errors.Is(err, store.ErrNotFound) && run.req.DryRun {
+	if errors.Is(err, store.ErrNotFound) {
 		run.prints, err = map[string]store.Fingerprint{}, nil
 	}
 	return storeError("sync", run.collection, err)
@@ -213,6 +262,9 @@ func (run *syncRun) readAll(ctx context.Context, plans []*plan) error {
 	if err := run.flush(ctx, true); err != nil {
 		return err
 	}
+	if err := run.clearPast(ctx, plans); err != nil {
+		return err
+	}
 	if err := run.w.RecordFailures(ctx, run.collection, run.failed); err != nil {
 		return storeError("sync", run.collection, err)
 	}
@@ -222,6 +274,31 @@ func (run *syncRun) readAll(ctx context.Context, plans []*plan) error {
 	if err := run.w.Touch(ctx, run.collection, run.touched); err != nil {
 		return storeError("sync", run.collection, err)
 	}
+	return nil
+}
+
+// clearPast forgets the failures of sources that no longer fail under these roots, be it because they are gone.
+func (run *syncRun) clearPast(ctx context.Context, plans []*plan) error {
+	fails := map[string]bool{}
+	for _, f := range run.failed {
+		fails[f.ID] = true
+	}
+	for _, p := range plans {
+		if p.name == "" {
+			continue
+		}
+		past, err := run.w.Failures(ctx, run.collection, p.name)
+		if err != nil {
+			return storeError("sync", run.collection, err)
+		}
+		for id := range past {
+			if !fails[id] && !p.hides(id) {
+				run.cleared = append(run.cleared, id)
+			}
+		}
+	}
+	slices.Sort(run.cleared)
+	run.cleared = slices.Compact(run.cleared)
 	return nil
 }
 
@@ -286,7 +363,7 @@ func (run *syncRun) fail(r *readResult) {
 	reason := reasonOf(r.err)
 	f := SyncFailure{DocID: r.docID, Source: r.source, Code: exhibit.CodeOf(r.err), Reason: reason, Hint: exhibit.HintOf(r.err)}
 	run.report.Failures = append(run.report.Failures, f)
-	if exhibit.ValidDocID(r.docID) {
+	if exhibit.ValidDocID(r.docID) && !r.nameless {
 		run.failed = append(run.failed, store.Failure{ID: r.docID, Root: r.root, Source: r.source, Code: string(f.Code), Reason: reason, Hint: f.Hint})
 	}
 }
@@ -405,6 +482,13 @@ func (run *syncRun) close(ctx context.Context) (*SyncReport, error) {
 	}
 	defer snap.Close()
 	run.report.Revision = snap.Revision()
+	counts, err := snap.Counts(ctx, run.s.chunker.Hash())
+	if err != nil {
+		return nil, storeError("count documents", "", err)
+	}
+	if counts.Stale > 0 {
+		run.report.Warnings = append(run.report.Warnings, fmt.Sprintf("%d of %d documents were cut by another chunker configuration and are served as they are; exhibit sync --rebuild chunks mends them", counts.Stale, counts.Documents))
+	}
 	if n := snap.WithoutVector(nil); n > 0 && run.s.embedder == nil {
 		run.report.Warnings = append(run.report.Warnings, fmt.Sprintf("embed.provider is none: %d chunks have no vector and are found by words only", n))
 	}

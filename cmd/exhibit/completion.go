@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/local"
 )
 
@@ -68,9 +69,31 @@ func (a *app) complete(ctx context.Context, words []string) {
 		words = []string{""}
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
+	a.globals(before)
 	for _, s := range a.candidates(ctx, before, last) {
 		if strings.HasPrefix(s, last) {
 			fmt.Fprintln(a.out, oneLine(s))
+		}
+	}
+}
+
+// globals takes from half a command line what says which store and collection it is about.
+func (a *app) globals(words []string) {
+	a.cli.Collection = exhibit.DefaultCollection
+	for i := range words {
+		flag, value, joined := strings.Cut(words[i], "=")
+		if !joined && i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch flag {
+		case "--store":
+			a.cli.Store = value
+		case "-c", "--collection":
+			if value != "" {
+				a.cli.Collection = value
+			}
+		case "--config":
+			a.cli.Config = value
 		}
 	}
 }
@@ -189,15 +212,14 @@ func (a *app) collections(ctx context.Context) []string {
 	return names
 }
 
-// docIDs lists documents of the default collection that begin with what was typed, at most a screenful.
+// docIDs lists documents of the collection that begin with what was typed, at most a screenful.
 func (a *app) docIDs(ctx context.Context, prefix string) []string {
 	store := a.quietStore(ctx)
 	if store == nil {
 		return nil
 	}
 	defer store.Close()
-	a.cli.Collection = "default"
-	rows, err := store.Documents(ctx, local.ListRequest{Prefix: prefix, Limit: 200})
+	rows, err := store.Documents(ctx, local.ListRequest{Collection: a.cli.Collection, Prefix: prefix, Limit: 200})
 	if err != nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (c *evalCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Dir != "" && a.cli.Store == "" && a.env("EXHIBIT_STORE_PATH") == "" {
+	if c.Dir != "" && !a.storeNamed() {
 		if a.cli.Store, err = a.cacheStore([]string{c.Dir}); err != nil {
 			return err
 		}

@@ -23,7 +23,11 @@ func parseFilters(conditions []string, raw string) (*exhibit.Filter, error) {
 		var f exhibit.Filter
 		dec := json.NewDecoder(strings.NewReader(raw))
 		dec.DisallowUnknownFields()
-		if err := dec.Decode(&f); err != nil {
+		err := dec.Decode(&f)
+		if err == nil && dec.More() {
+			err = errors.New("more than one JSON object")
+		}
+		if err != nil {
 			return nil, &exhibit.Error{Source: "--filter-json", Kind: exhibit.ErrMalformed, Err: err, Hint: `it looks like {"type":"eq","key":"team","value":"hr"}`}
 		}
 		parts = append(parts, &f)

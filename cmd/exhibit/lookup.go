@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/wire"
@@ -41,7 +42,7 @@ func (c *lookupCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if len(c.In) > 0 && a.cli.Store == "" && a.env("EXHIBIT_STORE_PATH") == "" {
+	if len(c.In) > 0 && !a.storeNamed() {
 		if a.cli.Store, err = a.cacheStore(c.In); err != nil {
 			return err
 		}
@@ -137,6 +138,9 @@ func (c *lookupCmd) requests(a *app, env *environment, format string) ([]asked, 
 	if c.Query == "-" {
 		base.Query = strings.TrimRight(base.Query, "\r\n")
 	}
+	if strings.TrimSpace(base.Query) == "" {
+		return nil, &exhibit.Error{Op: "question", Kind: exhibit.ErrInvalid, Err: errors.New("it is empty"), Hint: `exhibit lookup "your question", or pipe it in with -`}
+	}
 	return []asked{{req: base}}, nil
 }
 
@@ -178,6 +182,40 @@ func (c *lookupCmd) syncFirst(ctx context.Context, a *app, env *environment) err
 			return noSuchSource(s, err)
 		}
 	}
+	// Where there is an answer already, another writer is waited for only as long as a sync without changes takes.
+	full := env.set.duration("store.lock-timeout")
+	for _, wait := range []time.Duration{min(full, lookupLockTimeout), full} {
+		env.lockTimeout = &wait
+		err := c.sync(ctx, a, env)
+		if !errors.Is(err, exhibit.ErrUnavailable) {
+			return err
+		}
+		if a.hasCollection(ctx, env) {
+			a.warn("%v; answering from the last revision", err)
+			return nil
+		}
+		if wait == full {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookupLockTimeout is how long a lookup that could answer already waits for another writer.
+const lookupLockTimeout = time.Second
+
+// hasCollection reports whether the store can be asked already.
+func (a *app) hasCollection(ctx context.Context, env *environment) bool {
+	store, _, err := a.open(ctx, env, false)
+	if err != nil {
+		return false
+	}
+	defer store.Close()
+	_, err = store.Status(ctx, a.cli.Collection)
+	return err == nil
+}
+
+func (c *lookupCmd) sync(ctx context.Context, a *app, env *environment) error {
 	store, line, err := a.open(ctx, env, true)
 	if err != nil {
 		return err
@@ -189,12 +227,6 @@ func (c *lookupCmd) syncFirst(ctx context.Context, a *app, env *environment) err
 	}
 	report, err := store.Sync(ctx, req)
 	line.end()
-	if errors.Is(err, exhibit.ErrUnavailable) {
-		if _, there := store.Status(ctx, a.cli.Collection); there == nil {
-			a.warn("%v; answering from the last revision", err)
-			return nil
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -234,6 +266,7 @@ func (c *lookupCmd) printLines(a *app, id string, res *exhibit.LookupResult) err
 			return err
 		}
 	}
+	c.printWarnings(a, res)
 	return a.printLine("ledger", w.Ledger)
 }
 
@@ -268,6 +301,10 @@ func (c *lookupCmd) printAccount(a *app, format string, res *exhibit.LookupResul
 		a.out.Flush()
 		fmt.Fprint(a.err, text)
 	}
+	c.printWarnings(a, res)
+}
+
+func (c *lookupCmd) printWarnings(a *app, res *exhibit.LookupResult) {
 	for _, d := range res.Degraded {
 		a.warn("degraded: %s %s: %s; %s", d.Stage, d.Port, d.Cause, d.Effect)
 	}

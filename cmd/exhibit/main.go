@@ -24,6 +24,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr, environ: os.Environ()}
 	return a.run(ctx, os.Args[1:])
 }
@@ -36,6 +37,7 @@ type app struct {
 	environ []string
 	cli     cli
 	args    []string
+	jobs    int // files that a sync reads at once; 0 is one a core
 }
 
 // judged says that a verb printed its result and that the result is bad: exit 1 without an error line.
@@ -60,17 +62,34 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return a.fail(usageError(err, kctx))
 	}
+	if a.cli.Timeout < 0 {
+		return a.fail(&exhibit.Error{Source: "--timeout=" + a.cli.Timeout.String(), Kind: exhibit.ErrInvalid, Err: errors.New("must be more than 0"), Hint: "leave it out to have none"})
+	}
 	if a.cli.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.cli.Timeout)
 		defer cancel()
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	err = kctx.Run(a)
+	err = a.ended(ctx, kctx.Run(a))
 	if flush := a.out.Flush(); err == nil {
 		err = flush
 	}
 	return a.fail(err)
+}
+
+// ended names the end of ctx as the cause of an error, whatever the step that it cut short made of it.
+func (a *app) ended(ctx context.Context, err error) error {
+	switch {
+	case err == nil || errors.Is(err, errJudged):
+		return err
+	case errors.Is(ctx.Err(), context.Canceled):
+		return context.Canceled
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &exhibit.Error{Source: "--timeout=" + a.cli.Timeout.String(), Kind: context.DeadlineExceeded, Err: errors.New("the time is over; what was done is kept, and the next run goes on from there"),
+			Hint: "raise --timeout, or leave it out"}
+	}
+	return err
 }
 
 // exitNow unwinds kong when --help or --version has printed.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,16 +62,24 @@ func (s settings) put(row setting, v value, p *problems) {
 func (s settings) loadFile(path string, from exhibit.Origin, p *problems) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		p.add(path, exhibit.ErrUnreadable, err.Error(), "name a readable settings file with --config")
+		p.add(path, exhibit.ErrUnreadable, plainPathError(err), "name a readable settings file with --config")
 		return
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		p.add(path, exhibit.ErrMalformed, strings.TrimPrefix(err.Error(), "yaml: "), "the file is YAML: rag.retrieve-k: 20, or rag: {retrieve-k: 20}")
 		return
 	}
 	if len(doc.Content) == 0 {
 		return
+	}
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		place := path
+		if len(more.Content) > 0 {
+			place = fmt.Sprintf("%s:%d", filepath.Base(path), more.Content[0].Line)
+		}
+		p.add(place, exhibit.ErrMalformed, "a settings file is one YAML document, and here begins another", "remove the line ---, or the rest")
 	}
 	file := yamlFile{name: filepath.Base(path), from: from, seen: map[string]int{}, into: s, problems: p}
 	file.walk("", doc.Content[0])

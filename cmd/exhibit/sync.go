@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -22,6 +24,7 @@ type syncCmd struct {
 	Exclude     []string `placeholder:"GLOB" sep:"none" help:"Leave these files out; may be repeated."`
 	DocID       string   `name:"doc-id" placeholder:"ID" help:"docId of the document on standard input."`
 	MediaType   string   `name:"media-type" placeholder:"TYPE" help:"Type of the document on standard input, such as text/markdown."`
+	Title       string   `placeholder:"T" help:"Title of the document on standard input. Default: what is found in it."`
 	KeepMissing bool     `name:"keep-missing" help:"Keep documents whose source disappeared."`
 	AllowEmpty  bool     `name:"allow-empty" help:"A source without a readable file is meant, and empties it."`
 	DryRun      bool     `name:"dry-run" help:"Tell what would be done, and change nothing."`
@@ -48,15 +51,25 @@ func (c *syncCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
 	req, err := c.request(a, env)
 	if err != nil {
 		return err
 	}
-	if !env.exists {
-		if err := c.checkSources(); err != nil {
+	if err := c.checkSources(); err != nil {
+		return err
+	}
+	if c.DryRun && !env.exists {
+		scratch, err := os.MkdirTemp("", "exhibit-dry-run")
+		if err != nil {
 			return err
 		}
+		defer os.RemoveAll(scratch)
+		env.folder = filepath.Join(scratch, storeName)
 	}
+	a.jobs = c.Jobs
 	store, line, err := a.open(ctx, env, true)
 	if err != nil {
 		return err
@@ -70,7 +83,36 @@ func (c *syncCmd) Run(ctx context.Context, a *app) error {
 	return a.printReport(format, report, c.DryRun)
 }
 
-// checkSources looks at the sources before a store is made for them, so that a misspelled path leaves no folder.
+// checkFlags refuses flags that would go without effect.
+func (c *syncCmd) checkFlags() error {
+	stdin := 0
+	for _, s := range append(append([]string{}, c.Sources...), c.JSONLines...) {
+		if s == "-" {
+			stdin++
+		}
+	}
+	wrong := func(flag, what, hint string) error {
+		return &exhibit.Error{Source: flag, Kind: exhibit.ErrInvalid, Err: errors.New(what), Hint: hint}
+	}
+	document := slices.Contains(c.Sources, "-")
+	switch {
+	case stdin > 1:
+		return wrong("-", "standard input can be read once only", "sync one of them from a file")
+	case c.DocID != "" && !document:
+		return wrong("--doc-id "+c.DocID, "it names the document on standard input, and none is read", "exhibit sync - --doc-id ID; docIds of files are their paths")
+	case c.MediaType != "" && !document:
+		return wrong("--media-type "+c.MediaType, "it is the type of the document on standard input, and none is read", "exhibit sync - --doc-id ID --media-type TYPE")
+	case c.Title != "" && !document:
+		return wrong("--title", "it is the title of the document on standard input, and none is read", "exhibit sync - --doc-id ID --title T")
+	case c.Jobs < 0:
+		return wrong(fmt.Sprintf("--jobs=%d", c.Jobs), "must be 1 or more", "leave it out for one a core")
+	case len(c.Sources)+len(c.JSONLines) == 0 && (c.IDRoot != "" || len(c.Include)+len(c.Exclude) > 0):
+		return wrong("--id-root, --include, --exclude", "they go with a source, and none is named", "name the folder again: exhibit sync FOLDER --exclude GLOB")
+	}
+	return nil
+}
+
+// checkSources looks at the sources before anything is opened, so that a misspelled path leaves no folder behind.
 func (c *syncCmd) checkSources() error {
 	for _, s := range append(append([]string{}, c.Sources...), c.JSONLines...) {
 		if s == "-" {
@@ -97,7 +139,8 @@ func plainPathError(err error) string {
 }
 
 func (c *syncCmd) request(a *app, env *environment) (local.SyncRequest, error) {
-	req := local.SyncRequest{Collection: a.cli.Collection, KeepMissing: c.KeepMissing, AllowEmpty: c.AllowEmpty, DryRun: c.DryRun}
+	req := local.SyncRequest{Collection: a.cli.Collection, KeepMissing: c.KeepMissing, AllowEmpty: c.AllowEmpty, DryRun: c.DryRun,
+		Include: env.set.strings("sync.include"), Exclude: env.set.strings("sync.exclude")}
 	for _, list := range c.Rebuild {
 		switch list {
 		case "chunks":
@@ -121,6 +164,9 @@ func (c *syncCmd) request(a *app, env *environment) (local.SyncRequest, error) {
 		data, err := a.readArgument("-", "the document", env.set.bytes("sync.max-file-size"))
 		if err != nil {
 			return req, err
+		}
+		if title := strings.Join(strings.Fields(c.Title), " "); title != "" {
+			req.Titles = map[string]string{c.DocID: title}
 		}
 		req.Documents = append(req.Documents, exhibit.Source{DocID: c.DocID, Path: c.DocID, MediaType: c.MediaType, Data: []byte(data)})
 	}

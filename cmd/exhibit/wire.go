@@ -7,7 +7,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/embed"
@@ -24,10 +26,21 @@ type environment struct {
 	set    settings
 	folder string
 	exists bool // a store is there
+
+	lockTimeout *time.Duration // in place of store.lock-timeout; nil is that
+}
+
+// storeNamed reports whether a flag or variable names the store, so that none of the cache folder is used.
+func (a *app) storeNamed() bool {
+	set := slices.ContainsFunc(a.cli.Set, func(pair string) bool { return strings.HasPrefix(pair, "store.path=") })
+	return set || a.cli.Store != "" || a.env("EXHIBIT_STORE_PATH") != ""
 }
 
 // environment reads settings, weakest source first, and finds the store. Flags come from the verb.
 func (a *app) environment(flags func(settings, *problems)) (*environment, error) {
+	if err := exhibit.CheckCollection(a.cli.Collection); err != nil {
+		return nil, err
+	}
 	folder, given := a.cli.Store, a.cli.Store != ""
 	if !given {
 		folder, given = a.env("EXHIBIT_STORE_PATH"), a.env("EXHIBIT_STORE_PATH") != ""
@@ -106,8 +119,11 @@ func (a *app) open(ctx context.Context, env *environment, write bool) (*local.St
 			Hint: "exhibit sync FOLDER makes one here; or name one with --store"}
 	}
 	opt := &local.Options{
-		ReadOnly: !write, LockTimeout: env.set.duration("store.lock-timeout"), MaxFileSize: env.set.bytes("sync.max-file-size"),
+		ReadOnly: !write, LockTimeout: env.set.duration("store.lock-timeout"), MaxFileSize: env.set.bytes("sync.max-file-size"), Jobs: a.jobs,
 		Chunk: local.ChunkOptions{MaxTokens: env.set.int("chunk.max-tokens"), OverlapTokens: env.set.int("chunk.overlap-tokens")},
+	}
+	if env.lockTimeout != nil {
+		opt.LockTimeout = *env.lockTimeout
 	}
 	if opt.LockTimeout == 0 {
 		opt.LockTimeout = -1
