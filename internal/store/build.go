@@ -26,6 +26,10 @@ type segmentBuilder struct {
 // read takes the chunks that came after since, in order of row id, which is that of sequence numbers too, and which an index gives without sorting.
 func (b *segmentBuilder) read(ctx context.Context, c *conn, coll *collection, since int64) error {
 	b.g.offs = []uint64{0}
+	n := 0
+	if _, err := c.row(ctx, `SELECT count(*) FROM chunks WHERE collection = ? AND seq > ?`, []any{coll.id, since}, &n); err != nil {
+		return err
+	}
 	row := make([]float32, b.dim)
 	return c.query(ctx, `SELECT c.id, c.document, c.idx, d.doc_id, c.context, c.text, e.vec FROM chunks c JOIN documents d ON d.id = c.document
 		LEFT JOIN embeddings e ON c.vseq > 0 AND e.hash = c.embed_hash AND e.model = ?
@@ -42,8 +46,10 @@ func (b *segmentBuilder) read(ctx context.Context, c *conn, coll *collection, si
 			if !unpackVector(row, vec) {
 				return fmt.Errorf("vector of chunk %d of %q has %d bytes, not %d: %w", index, docID, len(vec), 4*b.dim, ErrCorrupt)
 			}
-			b.data = append(b.data, make([]float32, (len(b.g.ids)-len(b.data)/max(b.dim, 1))*b.dim)...)
-			b.data = append(b.data, row...)
+			if b.data == nil {
+				b.data = make([]float32, n*b.dim)
+			}
+			copy(b.data[len(b.g.ids)*b.dim:], row)
 			b.has = append(b.has, len(b.g.ids))
 		}
 		b.g.ids = append(b.g.ids, id)
@@ -74,14 +80,12 @@ func (b *segmentBuilder) done() (*segment, error) {
 	if err := lb.Write(&buf); err != nil {
 		return nil, err
 	}
-	var err error
-	if g.lex, err = lexical.OpenSegment(buf.Bytes()); err != nil {
+	if err := g.setPostings(buf.Bytes()); err != nil {
 		return nil, err
 	}
 	if len(b.has) == 0 {
 		return g, nil
 	}
-	b.data = append(b.data, make([]float32, g.n()*g.dim-len(b.data))...)
 	return g, g.setVectors(b.data, bitset.Of(g.n(), b.has...))
 }
 
@@ -118,18 +122,20 @@ func analyse(terms func([]string, string) []string, texts []string) [][]string {
 	return out
 }
 
-// merged puts the live rows of parts into one segment in memory, all but its postings, which the second result writes.
-func merged(parts []part, dim int) (*segment, func(io.Writer) error, error) {
+// merged is the live rows of parts as one segment: its table here, its postings and vectors as they are asked for, so that writing
+// them down copies none.
+type merged struct {
+	table *segment // without lex and data; has is nil where no row has a vector
+	parts []part
+}
+
+func merge(parts []part, dim int) *merged {
 	g := &segment{dim: dim, offs: []uint64{0}}
-	var lex []lexical.Part
 	var has []int
-	vectors := false
 	for i := range parts {
 		p := &parts[i]
-		vectors = vectors || p.data != nil
-		lex = append(lex, lexical.Part{Segment: p.lex, Keep: p.live})
 		for ord := range p.live.Rows(p.n()) {
-			if p.data != nil && p.has.Has(ord) {
+			if p.data != nil && p.dim == dim && p.has.Has(ord) {
 				has = append(has, len(g.ids))
 			}
 			g.ids = append(g.ids, p.ids[ord])
@@ -138,21 +144,55 @@ func merged(parts []part, dim int) (*segment, func(io.Writer) error, error) {
 			g.offs = append(g.offs, uint64(len(g.keys)))
 		}
 	}
-	if vectors && dim > 0 {
-		data := make([]float32, 0, g.n()*dim)
-		for i := range parts {
-			p := &parts[i]
-			for ord := range p.live.Rows(p.n()) {
-				if p.data != nil && p.dim == dim {
-					data = append(data, p.data[ord*dim:(ord+1)*dim]...)
-				} else {
-					data = append(data, make([]float32, dim)...)
-				}
+	if len(has) > 0 {
+		g.has = bitset.Of(g.n(), has...)
+	}
+	return &merged{table: g, parts: parts}
+}
+
+// postings writes the segment's postings.
+func (m *merged) postings(w io.Writer) error {
+	lex := make([]lexical.Part, len(m.parts))
+	for i := range m.parts {
+		lex[i] = lexical.Part{Segment: m.parts[i].lex, Keep: m.parts[i].live}
+	}
+	return lexical.Merge(w, lex)
+}
+
+// vectors yields the vector of each row, zeros where it has none; nothing where no row has one.
+func (m *merged) vectors(yield func([]float32) bool) {
+	if m.table.has == nil {
+		return
+	}
+	none := make([]float32, m.table.dim)
+	for i := range m.parts {
+		p := &m.parts[i]
+		for ord := range p.live.Rows(p.n()) {
+			v := none
+			if p.data != nil && p.dim == m.table.dim {
+				v = p.data[ord*p.dim : (ord+1)*p.dim]
+			}
+			if !yield(v) {
+				return
 			}
 		}
-		if err := g.setVectors(data, bitset.Of(g.n(), has...)); err != nil {
-			return nil, nil, err
-		}
 	}
-	return g, func(w io.Writer) error { return lexical.Merge(w, lex) }, nil
+}
+
+// inMemory makes the whole segment.
+func (m *merged) inMemory() (*segment, error) {
+	g := m.table
+	var buf bytes.Buffer
+	err := m.postings(&buf)
+	if err != nil {
+		return nil, err
+	}
+	if err = g.setPostings(buf.Bytes()); err != nil || g.has == nil {
+		return g, err
+	}
+	data := make([]float32, 0, g.n()*g.dim)
+	for v := range m.vectors {
+		data = append(data, v...)
+	}
+	return g, g.setVectors(data, g.has)
 }

@@ -273,21 +273,14 @@ func (s *Store) compareDerived(ctx context.Context, c *conn, coll *collection, b
 	if err := s.advance(ctx, c, fresh, 0); err != nil {
 		return false, err
 	}
-	a, aLex, err := merged(have.parts, coll.st.Dimension)
+	a, err := merge(have.parts, coll.st.Dimension).inMemory()
 	if err != nil {
 		return false, err
 	}
-	b, bLex, err := merged(fresh.parts, coll.st.Dimension)
+	b, err := merge(fresh.parts, coll.st.Dimension).inMemory()
 	if err != nil {
-		return false, err
-	}
-	var aBuf, bBuf bytes.Buffer
-	if err := aLex(&aBuf); err != nil {
-		return false, err
-	}
-	if err := bLex(&bBuf); err != nil {
 		return false, err
 	}
 	return slices.Equal(a.ids, b.ids) && slices.Equal(a.docs, b.docs) && bytes.Equal(a.keys, b.keys) && slices.Equal(a.offs, b.offs) &&
-		bytes.Equal(raw(a.data), raw(b.data)) && slices.Equal(a.has, b.has) && bytes.Equal(aBuf.Bytes(), bBuf.Bytes()), nil
+		bytes.Equal(raw(a.data), raw(b.data)) && slices.Equal(a.has, b.has) && bytes.Equal(a.post, b.post), nil
 }

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -102,11 +101,8 @@ func openDerived(m []byte, identity Hash) (*segment, error) {
 	if err := g.checkTable(rows); err != nil {
 		return nil, err
 	}
-	if g.lex, err = lexical.OpenSegment(sec[secLex]); err != nil {
+	if err := g.setPostings(sec[secLex]); err != nil {
 		return nil, err
-	}
-	if g.lex.Len() != rows {
-		return nil, fmt.Errorf("postings of %d rows, not %d", g.lex.Len(), rows)
 	}
 	if len(sec[secVec]) > 0 {
 		return g, g.setVectors(cast[float32](sec[secVec]), cast[uint64](sec[secHas]))
@@ -167,6 +163,19 @@ func (g *segment) checkTable(rows int) error {
 	return nil
 }
 
+// setPostings gives a segment its postings.
+func (g *segment) setPostings(b []byte) error {
+	lex, err := lexical.OpenSegment(b)
+	if err != nil {
+		return err
+	}
+	if lex.Len() != g.n() {
+		return fmt.Errorf("postings of %d rows, not %d", lex.Len(), g.n())
+	}
+	g.lex, g.post = lex, b
+	return nil
+}
+
 // setVectors gives a segment its matrix.
 func (g *segment) setVectors(data []float32, has bitset.Set) error {
 	if g.dim <= 0 || len(data) != g.n()*g.dim || len(has) != (g.n()+63)/64 {
@@ -210,11 +219,9 @@ func (d *derivedWriter) section(i int, f func(io.Writer) error) error {
 	return nil
 }
 
-// bytes is section for what lies in memory; checked sections go into the table's CRC.
+// bytes is section for a part of the table, which goes into the table's CRC.
 func (d *derivedWriter) bytes(i int, b []byte) error {
-	if i != secVec {
-		d.crc = crc32.Update(d.crc, castagnoli(), b)
-	}
+	d.crc = crc32.Update(d.crc, castagnoli(), b)
 	return d.section(i, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
@@ -230,8 +237,8 @@ func raw[T int64 | uint64 | float32](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
 }
 
-// writeDerived writes a segment to path: a temporary name, fsync, rename. postings writes the segment's postings.
-func writeDerived(path string, identity Hash, g *segment, postings func(io.Writer) error) (err error) {
+// writeDerived writes a segment to path: a temporary name, fsync, rename.
+func writeDerived(path string, identity Hash, m *merged) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -250,7 +257,7 @@ func writeDerived(path string, identity Hash, g *segment, postings func(io.Write
 	if _, err := d.Write(d.header[:]); err != nil {
 		return err
 	}
-	if err := d.all(g, postings); err != nil {
+	if err := d.all(m); err != nil {
 		return err
 	}
 	if err := d.w.Flush(); err != nil {
@@ -259,9 +266,9 @@ func writeDerived(path string, identity Hash, g *segment, postings func(io.Write
 	h := d.header[:]
 	copy(h, derivedMagic)
 	binary.LittleEndian.PutUint32(h[8:], derivedHeader)
-	binary.LittleEndian.PutUint32(h[12:], uint32(min(g.dim, math.MaxUint32)))
+	binary.LittleEndian.PutUint32(h[12:], uint32(m.table.dim))
 	copy(h[16:], identity[:])
-	binary.LittleEndian.PutUint64(h[48:], uint64(g.n()))
+	binary.LittleEndian.PutUint64(h[48:], uint64(m.table.n()))
 	binary.LittleEndian.PutUint32(h[168:], d.crc)
 	binary.LittleEndian.PutUint32(h[derivedHeader-4:], crc32.Checksum(h[:derivedHeader-4], castagnoli()))
 	if _, err := f.WriteAt(h, 0); err != nil {
@@ -276,16 +283,27 @@ func writeDerived(path string, identity Hash, g *segment, postings func(io.Write
 	return os.Rename(f.Name(), path)
 }
 
-func (d *derivedWriter) all(g *segment, postings func(io.Writer) error) error {
+func (d *derivedWriter) all(m *merged) error {
+	g := m.table
 	for _, s := range []struct {
 		i int
 		b []byte
-	}{{secIDs, raw(g.ids)}, {secDocs, raw(g.docs)}, {secOffs, raw(g.offs)}, {secKeys, g.keys}, {secHas, raw(g.has)}, {secVec, raw(g.data)}} {
+	}{{secIDs, raw(g.ids)}, {secDocs, raw(g.docs)}, {secOffs, raw(g.offs)}, {secKeys, g.keys}, {secHas, raw(g.has)}} {
 		if err := d.bytes(s.i, s.b); err != nil {
 			return err
 		}
 	}
-	return d.section(secLex, postings)
+	if err := d.section(secLex, m.postings); err != nil {
+		return err
+	}
+	return d.section(secVec, func(w io.Writer) error {
+		for v := range m.vectors {
+			if _, err := w.Write(raw(v)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // sweepDerived removes a collection's derived files but the ones to keep. What Windows will not let go of, since a reader has it mapped, goes next time.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"os"
@@ -21,8 +22,15 @@ func derivedFile(tb testing.TB) []byte {
 	lb := lexical.NewBuilder()
 	lb.Add([]string{"one", "two"})
 	lb.Add([]string{"two"})
+	var post bytes.Buffer
+	if err := lb.Write(&post); err != nil {
+		tb.Fatal(err)
+	}
+	if err := g.setPostings(post.Bytes()); err != nil {
+		tb.Fatal(err)
+	}
 	path := filepath.Join(tb.TempDir(), "x")
-	if err := writeDerived(path, Hash{1}, g, lb.Write); err != nil {
+	if err := writeDerived(path, Hash{1}, merge([]part{{segment: g}}, dim)); err != nil {
 		tb.Fatal(err)
 	}
 	b, err := os.ReadFile(path)

@@ -31,12 +31,8 @@ func (w *Writer) PublishDerived(ctx context.Context, name string, force bool) (b
 	if upToDate(v, force) {
 		return false, nil
 	}
-	g, postings, err := merged(v.parts, v.coll.st.Dimension)
-	if err != nil {
-		return false, err
-	}
 	path := w.s.derivedPath(v.coll.id, v.coll.seq)
-	if err := writeDerived(path, w.s.identity(&v.coll, v.coll.seq, v.coll.acc), g, postings); err != nil {
+	if err := writeDerived(path, w.s.identity(&v.coll, v.coll.seq, v.coll.acc), merge(v.parts, v.coll.st.Dimension)); err != nil {
 		return false, w.s.wrap(err)
 	}
 	coll, err := w.c.collection(ctx, name) // the view may be older than a file announced for the same state

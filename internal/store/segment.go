@@ -18,6 +18,7 @@ type segment struct {
 	offs []uint64 // len(ids)+1 offsets into keys
 	keys []byte   // evidence keys, one after another
 	lex  *lexical.Segment
+	post []byte // the bytes that lex reads
 	dim  int
 	data []float32  // len(ids)*dim numbers, rows without a vector zero; nil where no row has one
 	has  bitset.Set // rows that have a vector; not nil where data is not

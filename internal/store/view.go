@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/exhibit-rag/exhibit/internal/bitset"
-	"github.com/exhibit-rag/exhibit/internal/lexical"
 )
 
 // A view is what is known in memory of a collection at one sequence number: its chunks in parts, the largest usually the mapped derived
@@ -261,7 +260,7 @@ func (v *view) enrich(ctx context.Context, c *conn, since int64) error {
 	}
 	dim := v.coll.st.Dimension
 	for p, list := range came {
-		g := &segment{ids: p.ids, docs: p.docs, offs: p.offs, keys: p.keys, lex: p.lex, dim: dim, mapped: p.mapped}
+		g := &segment{ids: p.ids, docs: p.docs, offs: p.offs, keys: p.keys, lex: p.lex, post: p.post, dim: dim, mapped: p.mapped}
 		data, has := make([]float32, p.n()*dim), bitset.New(p.n())
 		if p.dim == dim {
 			copy(data, p.data)
@@ -293,15 +292,8 @@ func (v *view) compact() error {
 	if len(v.parts)-first <= maxParts {
 		return nil
 	}
-	g, postings, err := merged(v.parts[first:], v.coll.st.Dimension)
+	g, err := merge(v.parts[first:], v.coll.st.Dimension).inMemory()
 	if err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	if err := postings(&buf); err != nil {
-		return err
-	}
-	if g.lex, err = lexical.OpenSegment(buf.Bytes()); err != nil {
 		return err
 	}
 	for i := range v.parts[first:] {
