@@ -17,11 +17,9 @@ import (
 	"github.com/exhibit-rag/exhibit/read/internal/source"
 )
 
-// walker turns a syntax tree into blocks. Offsets of the tree count from base.
+// walker turns the syntax tree of a text, or of a part of it, into blocks.
 type walker struct {
-	text   string // the whole text
-	body   string // what the tree was made of: text[base:]
-	base   int
+	body   string
 	mdx    bool
 	titler *titler
 	out    []exhibit.Block
@@ -30,29 +28,40 @@ type walker struct {
 
 // blocks returns the structure of text from the offset base on.
 func blocks(txt string, base int, mdx bool) []exhibit.Block {
-	w := &walker{text: txt, body: txt[base:], base: base, mdx: mdx, titler: newTitler()}
 	// Only blocks are parsed; inline syntax is of use in headings alone, and costs most of the time.
 	p := parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
 	)
-	root := p.Parse(text.NewReader([]byte(w.body)))
-	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		w.top(n)
+	titler := newTitler()
+	var out []exhibit.Block
+	bounds := segments(txt, base)
+	for i, start := range bounds[:len(bounds)-1] {
+		w := &walker{body: txt[start:bounds[i+1]], mdx: mdx, titler: titler}
+		root := p.Parse(text.NewReader([]byte(w.body)))
+		for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+			w.top(n)
+		}
+		w.fillGaps()
+		w.shift(start)
+		out = append(out, w.out...)
 	}
-	w.fillGaps()
+	return out
+}
+
+// shift moves the blocks to where the part that was parsed stands in the text.
+func (w *walker) shift(by int) {
 	for i := range w.out {
 		b := &w.out[i]
-		b.Start, b.End = b.Start+base, b.End+base
+		b.Start, b.End = b.Start+by, b.End+by
 		if b.Header > 0 {
-			b.Header += base
+			b.Header += by
 		}
 		for k := range b.Rows {
-			b.Rows[k] += base
+			b.Rows[k] += by
 		}
 	}
-	return w.out
 }
 
 // maxNesting is how many containers (quotes, lists) may be opened on one line. The parser's time grows with its square.
@@ -118,7 +127,7 @@ func (w *walker) node(n ast.Node, kind exhibit.BlockKind, level, from int) {
 		if !ok {
 			return
 		}
-		if w.mdx && module(w.body[start:end]) {
+		if s := w.body[start:end]; w.mdx && module(s) || strings.HasPrefix(s, "<") && !htmlHasText(s) {
 			w.skip(start, end)
 			return
 		}

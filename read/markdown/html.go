@@ -11,7 +11,7 @@ import (
 	"github.com/exhibit-rag/exhibit/read/internal/source"
 )
 
-// html handles a block of HTML (or, in MDX, of components). Comments, scripts and tags without text between them are no text.
+// html handles a block of HTML (or, in MDX, of components). Comments, scripts and tags without text are no text.
 func (w *walker) html(n *ast.HTMLBlock) {
 	start, end, ok := w.extent(n)
 	if !ok {
@@ -31,7 +31,8 @@ func (w *walker) html(n *ast.HTMLBlock) {
 	w.add(b)
 }
 
-// htmlHasText tells whether there is a letter or digit outside tags, comments, scripts and styles.
+// htmlHasText tells whether there is a letter or digit outside tags, comments, scripts and styles, or in an attribute that is shown, as
+// the title of a tab.
 func htmlHasText(s string) bool {
 	z := html.NewTokenizer(strings.NewReader(s))
 	hidden := false
@@ -42,6 +43,13 @@ func htmlHasText(s string) bool {
 		case html.StartTagToken:
 			name, _ := z.TagName()
 			hidden = string(name) == "script" || string(name) == "style"
+			if shown(z) {
+				return true
+			}
+		case html.SelfClosingTagToken:
+			if shown(z) {
+				return true
+			}
 		case html.EndTagToken:
 			hidden = false
 		case html.TextToken:
@@ -50,6 +58,21 @@ func htmlHasText(s string) bool {
 			}
 		}
 	}
+}
+
+// shown tells whether the tag at hand has an attribute that a reader sees.
+func shown(z *html.Tokenizer) bool {
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "title", "label", "caption", "alt", "summary", "heading":
+			if source.HasWord(string(value)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unescape resolves backslashes and entities.

@@ -146,11 +146,13 @@ func TestTitle(t *testing.T) {
 }
 
 func TestMDX(t *testing.T) {
-	doc := read(t, MediaTypeMDX, "import X from './x'\nimport {Y} from 'y'\n\nexport const z = 1\n\n<Tabs>\n<Tab title=\"a\">\n\n## Head\n\nSome text.\n\n</Tab>\n</Tabs>\n\n<Note>\n  A note.\n</Note>\n\nexport controls matter\n")
-	want := `heading 2 (Head) "## Head"
+	doc := read(t, MediaTypeMDX, "import X from './x'\nimport {Y} from 'y'\n\nexport const z = 1\n\n<Tabs>\n<Tab title=\"a\">\n\n## Head\n\nSome text.\n\n</Tab>\n</Tabs>\n\n<Note>\n  A note.\n</Note>\n\nexport controls matter\n\n<X\n  y={1}\n/>\n\n  text\n\n</Q.R>\n")
+	want := `raw "<Tabs>\n" "<Tab title=\"a\">"
+heading 2 (Head) "## Head"
 paragraph "Some text."
 raw "<Note>\n" "  A note.\n" "</Note>"
 paragraph "export controls matter"
+paragraph "text"
 `
 	if got := sketch(doc.Text, doc.Blocks); got != want {
 		t.Error(cmp.Diff(want, got))
@@ -164,6 +166,28 @@ func TestNoText(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+func TestLargeTextIsParsedInParts(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < 3*segmentSize; i++ {
+		fmt.Fprintf(&b, "## Part %d\n\nWords, and then code:\n\n```\na\n\nb\n\n# no heading\n```\n\n- item\n\n  of two paragraphs\n\n", i)
+	}
+	text := b.String()
+	bounds := segments(text, 0)
+	if len(bounds) < 3 {
+		t.Fatalf("parts end at %v", bounds)
+	}
+	kinds := map[exhibit.BlockKind]int{}
+	got := Blocks(text)
+	for _, k := range got {
+		kinds[k.Kind]++
+	}
+	n := kinds[exhibit.BlockHeading]
+	if want := map[exhibit.BlockKind]int{exhibit.BlockHeading: n, exhibit.BlockParagraph: n, exhibit.BlockCode: n, exhibit.BlockListItem: 2 * n}; !cmp.Equal(want, kinds) {
+		t.Errorf("%v, want %v", kinds, want)
+	}
+	holds(t, text, got)
 }
 
 // Markdown made to be slow or deep.

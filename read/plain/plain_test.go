@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,6 +59,9 @@ func TestDecodes(t *testing.T) {
 func FuzzBlocks(f *testing.F) {
 	f.Add("a\n---\nb\n\n\n c")
 	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			t.Skip()
+		}
 		end := 0
 		for _, b := range Blocks(text) {
 			if b.Start < end || b.End <= b.Start || b.End > len(text) {
