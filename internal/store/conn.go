@@ -148,3 +148,46 @@ func (c *conn) write(ctx context.Context, f func() error) (err error) {
 	c.inTx = false
 	return nil
 }
+
+// getConn takes an idle connection or makes one.
+func (s *Store) getConn(ctx context.Context) (*conn, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		return c, nil
+	}
+	s.mu.Unlock()
+	return s.newConn(ctx)
+}
+
+func (s *Store) putConn(c *conn) {
+	c.rollback()
+	s.mu.Lock()
+	if !s.closed && len(s.idle) < maxIdle {
+		s.idle = append(s.idle, c)
+		c = nil
+	}
+	s.mu.Unlock()
+	if c != nil {
+		c.close()
+	}
+}
+
+// read runs f on a connection inside one read transaction.
+func (s *Store) read(ctx context.Context, f func(c *conn) error) error {
+	c, err := s.getConn(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.putConn(c)
+	if err := c.begin(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	return f(c)
+}

@@ -342,49 +342,6 @@ func (s *Store) checkSize(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// getConn takes an idle connection or makes one.
-func (s *Store) getConn(ctx context.Context) (*conn, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, ErrClosed
-	}
-	if n := len(s.idle); n > 0 {
-		c := s.idle[n-1]
-		s.idle = s.idle[:n-1]
-		s.mu.Unlock()
-		return c, nil
-	}
-	s.mu.Unlock()
-	return s.newConn(ctx)
-}
-
-func (s *Store) putConn(c *conn) {
-	c.rollback()
-	s.mu.Lock()
-	if !s.closed && len(s.idle) < maxIdle {
-		s.idle = append(s.idle, c)
-		c = nil
-	}
-	s.mu.Unlock()
-	if c != nil {
-		c.close()
-	}
-}
-
-// read runs f on a connection inside one read transaction.
-func (s *Store) read(ctx context.Context, f func(c *conn) error) error {
-	c, err := s.getConn(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.putConn(c)
-	if err := c.begin(ctx, "BEGIN"); err != nil {
-		return err
-	}
-	return f(c)
-}
-
 func (s *Store) lockFile(ctx context.Context) (*lockfile.Lock, error) {
 	path := filepath.Join(s.folder, LockName)
 	l, err := lockfile.Acquire(ctx, path, s.o.LockTimeout)
@@ -396,33 +353,4 @@ func (s *Store) lockFile(ctx context.Context) (*lockfile.Lock, error) {
 		return nil, s.wrap(err)
 	}
 	return l, nil
-}
-
-// wrap names what SQLite or the operating system said in this package's words; the chain keeps the original.
-func (s *Store) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, known := range []error{ErrFull, ErrReadOnly, ErrCorrupt, ErrBusy, ErrNotFound, ErrClosed} {
-		if errors.Is(err, known) {
-			return err
-		}
-	}
-	var e *sqlite.Error
-	code := -1
-	if errors.As(err, &e) {
-		code = e.Code()
-	}
-	switch {
-	case code&0xff == sqlite3.SQLITE_FULL, isFull(err), code == sqlite3.SQLITE_IOERR_WRITE, code == sqlite3.SQLITE_IOERR_FSYNC,
-		code == sqlite3.SQLITE_IOERR_TRUNCATE, code == sqlite3.SQLITE_IOERR_SHMSIZE: // a quota, a file size limit, a failing disk
-		return fmt.Errorf("%s: %w, nothing of this step was stored: free some space and run it again (%w)", s.folder, ErrFull, err)
-	case code&0xff == sqlite3.SQLITE_READONLY, code == -1 && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)):
-		return fmt.Errorf("%s: %w: make the folder and its files writable (%w)", s.folder, ErrReadOnly, err)
-	case code&0xff == sqlite3.SQLITE_CORRUPT, code&0xff == sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%s (%w): put back a copy of it, or move the folder away and sync again (%w)", s.path, ErrCorrupt, err)
-	case code&0xff == sqlite3.SQLITE_BUSY:
-		return fmt.Errorf("%s: %w: another process writes to it; try again (%w)", s.path, ErrBusy, err)
-	}
-	return err
 }
