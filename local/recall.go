@@ -281,60 +281,90 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	return vectors[0], nil
 }
 
-// Port is a KnowledgeSearchPort over a collection, for programs that assemble a Retriever themselves. Every search is
-// over the newest revision; a Lookup of the Store keeps one revision throughout instead.
+// Port is one leg over a collection, for programs that assemble a Retriever themselves. Every call is over the newest
+// revision; a Lookup of the Store keeps one revision throughout instead. It is safe for concurrent use.
 type Port struct {
 	s          *Store
 	collection string
 	leg        string
 }
 
-// Port returns the port of one leg ("lexical", "dense") or of both fused ("hybrid", or "").
-func (s *Store) Port(collection, leg string) *Port {
-	return &Port{s: s, collection: collection, leg: leg}
+// Port returns the port of one leg ("lexical" or "dense"), or of all that the store has ("hybrid", or ""): a
+// *exhibit.Hybrid over a port each. The collection "" is the default one. A store without an embedder has no dense
+// leg; asked for it, the port answers an error that wraps exhibit.ErrInvalid.
+func (s *Store) Port(collection, leg string) exhibit.KnowledgeSearchPort {
+	one := func(leg string) exhibit.KnowledgeSearchPort {
+		p := Port{s: s, collection: collectionOr(collection), leg: leg}
+		if leg == exhibit.LegDense {
+			return &densePort{p}
+		}
+		return &p
+	}
+	if leg == exhibit.LegLexical || leg == exhibit.LegDense {
+		return one(leg)
+	}
+	legs := []exhibit.Leg{{Name: exhibit.LegLexical, Port: one(exhibit.LegLexical)}}
+	if s.embedder != nil {
+		legs = append(legs, exhibit.Leg{Name: exhibit.LegDense, Port: one(exhibit.LegDense)})
+	}
+	return exhibit.NewHybrid(legs...)
 }
 
 // LegName names the leg.
 func (p *Port) LegName() string { return p.leg }
 
-func (p *Port) with(ctx context.Context, f func(exhibit.KnowledgeSearchPort) error) error {
+// leg is what every leg of a session is.
+type leg interface {
+	exhibit.KnowledgeSearchPort
+	exhibit.Scorer
+}
+
+func (p *Port) with(ctx context.Context, f func(leg) error) error {
 	snap, err := p.s.snapshot(ctx, p.collection)
 	if err != nil {
 		return err
 	}
 	defer snap.Close()
 	n := p.s.session(snap)
-	switch p.leg {
-	case exhibit.LegLexical:
+	if p.leg == exhibit.LegLexical {
 		return f(lexicalLeg{n})
-	case exhibit.LegDense:
-		if p.s.embedder == nil {
-			return &exhibit.Error{Source: "embed.provider", Kind: exhibit.ErrInvalid, Err: errors.New("there is no embedder, so there is no dense leg")}
-		}
-		return f(denseLeg{n})
 	}
-	return f(n.port())
+	if p.s.embedder == nil {
+		return &exhibit.Error{Source: "embed.provider", Kind: exhibit.ErrInvalid, Err: errors.New("there is no embedder, so there is no dense leg"), Hint: "set another embed.provider, or search the lexical leg"}
+	}
+	return f(denseLeg{n})
 }
 
 // Search implements KnowledgeSearchPort.
 func (p *Port) Search(ctx context.Context, req exhibit.SearchRequest) (hits []exhibit.Hit, err error) {
-	err = p.with(ctx, func(port exhibit.KnowledgeSearchPort) (err error) {
-		hits, err = port.Search(ctx, req)
+	err = p.with(ctx, func(l leg) (err error) {
+		hits, err = l.Search(ctx, req)
 		return err
 	})
 	return hits, err
 }
 
-// Scores implements Scorer for a single leg; the fused port scores nothing.
+// Scores implements Scorer.
 func (p *Port) Scores(ctx context.Context, req exhibit.SearchRequest, hits []exhibit.Hit) (scores []exhibit.Score, err error) {
-	scores = make([]exhibit.Score, len(hits))
-	err = p.with(ctx, func(port exhibit.KnowledgeSearchPort) (err error) {
-		if scorer, ok := port.(exhibit.Scorer); ok {
-			scores, err = scorer.Scores(ctx, req, hits)
-		}
+	err = p.with(ctx, func(l leg) (err error) {
+		scores, err = l.Scores(ctx, req, hits)
 		return err
 	})
 	return scores, err
+}
+
+// densePort is the Port of the dense leg, which alone may not find a chunk yet.
+type densePort struct{ Port }
+
+// WithoutVector tells how many chunks have no vector yet.
+func (p *densePort) WithoutVector(ctx context.Context, req exhibit.SearchRequest) (n int, err error) {
+	err = p.with(ctx, func(l leg) (err error) {
+		if dense, ok := l.(denseLeg); ok {
+			n, err = dense.WithoutVector(ctx, req)
+		}
+		return err
+	})
+	return n, err
 }
 
 var (
