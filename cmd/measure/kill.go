@@ -16,7 +16,7 @@ import (
 type killCmd struct {
 	Kills      int    `default:"200" help:"Kills of syncs without an embedder (embed.provider none)."`
 	Embedding  int    `default:"20" help:"Kills of syncs with the built-in encoder, over a smaller folder."`
-	Files      int    `default:"120" help:"Files before the sync that is killed."`
+	Files      int    `default:"400" help:"Files before the sync that is killed."`
 	EmbedFiles int    `default:"16" help:"The same, with the encoder."`
 	Seed       uint64 `help:"Seed of the moments. Default: from the clock; it is printed."`
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/exhibit-rag/exhibit"
@@ -153,45 +155,81 @@ type firstLookupCmd struct {
 	Question string `default:"How much parental leave do I get?" help:"The question."`
 }
 
-// Run starts the program with nothing stored.
+// Run starts the program with nothing stored, its errors on a terminal, where it shows how far it is.
 func (c *firstLookupCmd) Run(ctx context.Context, b *bench) error {
 	program, err := b.program(ctx)
 	if err != nil {
 		return err
 	}
-	args := []string{"lookup", "--in", "examples/handbook", c.Question}
-	var first, second []time.Duration
+	var wall, cpu, again []time.Duration
 	var peak []int64
 	var answer []byte
+	least := -1 // lines of progress
+	shown := ""
 	for range c.Runs {
 		home, err := os.MkdirTemp("", "first-lookup-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(home)
-		for again := range 2 {
-			p, err := measure.RunProcess(measure.Command(ctx, b.repository, program, args, "HOME="+home, "XDG_CACHE_HOME="+home))
-			if err != nil {
-				return err
-			}
-			if again == 0 {
-				first, peak, answer = append(first, p.Wall), append(peak, p.Peak), p.Stdout
-			} else {
-				second = append(second, p.Wall)
-			}
+		first, progress, err := c.once(ctx, b, program, home)
+		if err != nil {
+			return err
+		}
+		second, _, err := c.once(ctx, b, program, home)
+		if err != nil {
+			return err
+		}
+		wall, cpu, peak, again, answer = append(wall, first.Wall), append(cpu, first.CPU), append(peak, first.Peak), append(again, second.Wall), first.Stdout
+		if least < 0 || len(progress) < least {
+			least = len(progress)
+		}
+		if len(progress) > 0 {
+			shown = progress[len(progress)/2]
 		}
 	}
-	b.say("first: %d runs, median %.2f s, least %.2f s, most %.2f s, most memory %.1f MB", len(first), measure.Median(first).Seconds(), measure.Percentile(first, 0).Seconds(), measure.Percentile(first, 1).Seconds(), mb(measure.Percentile(peak, 1)))
-	b.say("again, nothing changed: median %s, most %s", milliseconds(measure.Median(second)), milliseconds(measure.Percentile(second, 1)))
+	med, most := measure.Median(wall), measure.Percentile(wall, 1)
+	b.say("first: %d runs, median %.2f s, least %.2f s, most %.2f s; CPU median %.2f s; most memory %.1f MB; at least %d lines of progress, such as %q", len(wall), med.Seconds(), measure.Percentile(wall, 0).Seconds(), most.Seconds(),
+		measure.Median(cpu).Seconds(), mb(measure.Percentile(peak, 1)), least, shown)
+	b.say("again, nothing changed: median %s, most %s", milliseconds(measure.Median(again)), milliseconds(measure.Percentile(again, 1)))
 	b.say("the last first answer:\n%s", answer)
 	files, err := countFiles(filepath.Join(b.repository, "examples", "handbook"))
 	if err != nil {
 		return err
 	}
 	return b.finish(&measure.Section{Name: "first-lookup", Title: "First lookup", Rows: []measure.Row{
-		{What: fmt.Sprintf("first `lookup --in examples/handbook` (%d files), built binary", files), Goal: "≤ 10 s", Found: fmt.Sprintf("median %.2f s of %d runs (most %.2f s)", measure.Median(first).Seconds(), len(first), measure.Percentile(first, 1).Seconds()), Met: measure.Percentile(first, 1) <= 10*time.Second},
-		{What: "the same again, nothing changed", Found: fmt.Sprintf("median %s of %d runs", milliseconds(measure.Median(second)), len(second))},
-	}, Notes: []string{"Each run has an empty cache folder, reads, cuts, embeds and answers. Progress shows on a terminal only, so not here."}})
+		{What: fmt.Sprintf("first `lookup --in examples/handbook` (%d files), built binary", files), Goal: "≤ 10 s", Found: fmt.Sprintf("median %.2f s of %d runs (%.2f to %.2f s; CPU %.2f s)", med.Seconds(), len(wall), measure.Percentile(wall, 0).Seconds(), most.Seconds(), measure.Median(cpu).Seconds()), Met: med <= 10*time.Second},
+		{What: "lines of progress in each, on a terminal", Goal: "≥ 1", Found: fmt.Sprint(max(least, 0)), Met: least > 0},
+		{What: "the same again, nothing changed", Found: fmt.Sprintf("median %s of %d runs", milliseconds(measure.Median(again)), len(again))},
+	}, Notes: []string{"Each run has an empty cache folder; it reads, cuts, embeds and answers. Its standard error is a pseudo-terminal."}})
+}
+
+// once runs the lookup and returns the lines of progress that it showed.
+func (c *firstLookupCmd) once(ctx context.Context, b *bench, program, home string) (measure.Process, []string, error) {
+	cmd := measure.Command(ctx, b.repository, program, []string{"lookup", "--in", "examples/handbook", c.Question}, "HOME="+home, "XDG_CACHE_HOME="+home, "TERM=xterm")
+	screen, tty, err := measure.Terminal()
+	if err != nil {
+		b.progress("no pseudo-terminal here: %v", err)
+		p, err := measure.RunProcess(cmd)
+		return p, nil, err
+	}
+	defer screen.Close()
+	seen := make(chan []byte, 1)
+	go func() {
+		// Reading ends with an error once no process holds the other end.
+		data, _ := io.ReadAll(screen)
+		seen <- data
+	}()
+	cmd.Stderr = tty
+	p, err := measure.RunProcess(cmd)
+	err = errors.Join(err, tty.Close())
+	var progress []string
+	for _, line := range strings.FieldsFunc(string(<-seen), func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if line = strings.TrimSpace(strings.ReplaceAll(line, "\x1b[K", "")); line != "" {
+			progress = append(progress, line)
+		}
+	}
+	return p, progress, err
 }
 
 func countFiles(dir string) (int, error) {

@@ -17,12 +17,16 @@ type Process struct {
 	Stderr []byte
 }
 
-// RunProcess runs a command to its end. An exit code other than 0 is an error that quotes the end of its errors.
+// RunProcess runs a command to its end. An exit code other than 0 is an error that quotes the end of its errors. What it
+// writes to standard error is gathered unless the command has a place for it.
 //
 // On Linux a child's peak is at least what this process held when it started it; keep this process small.
 func RunProcess(cmd *exec.Cmd) (Process, error) {
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdout = &stdout
+	if cmd.Stderr == nil {
+		cmd.Stderr = &stderr
+	}
 	start := time.Now()
 	err := cmd.Run()
 	p := Process{Wall: time.Since(start), Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}

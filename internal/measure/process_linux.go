@@ -3,7 +3,10 @@ package measure
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func peak(s *os.ProcessState) int64 {
@@ -26,4 +29,28 @@ func Own() int64 {
 func Jail(cmd *exec.Cmd, root string) bool {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	return os.Geteuid() == 0
+}
+
+// Terminal returns the two ends of a new pseudo-terminal: what a program writes to the second can be read from the first.
+func Terminal() (screen, tty *os.File, err error) {
+	screen, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd := int(screen.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120})
+	}
+	if err == nil {
+		tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	if err != nil {
+		screen.Close()
+		return nil, nil, err
+	}
+	return screen, tty, nil
 }
