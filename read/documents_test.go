@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -168,6 +169,32 @@ func TestChunksOfSharedFiles(t *testing.T) {
 	if read < 60 {
 		t.Errorf("only %d files are read", read)
 	}
+}
+
+func TestReadersAreSafeForConcurrentUse(t *testing.T) {
+	sources := []exhibit.Source{
+		{Path: "a.md", Data: []byte("---\ntitle: x\n---\n# A *b*\n\n- c\n")}, {Path: "a.html", Data: []byte("<h1>A</h1><p>b<table><tr><th>c<th>d<tr><td>e<td>f</table>")},
+		{Path: "a.txt", Data: []byte("caf\xe9 au lait\n\nb")}, {Path: "a.csv", Data: []byte("a,b\n1,2\n")},
+	}
+	r := Default()
+	want := make([]exhibit.Document, len(sources))
+	for i, s := range sources {
+		doc, err := r.Read(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = doc
+	}
+	var wait sync.WaitGroup
+	for i := range 32 {
+		wait.Go(func() {
+			doc, err := r.Read(context.Background(), sources[i%len(sources)])
+			if d := cmp.Diff(want[i%len(sources)], doc, cmp.Comparer(exhibit.Value.Equal)); d != "" || err != nil {
+				t.Error(err, d)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 func TestChunksOfSharedDatasets(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 
 // Config holds the settings of the chunker. The zero value means the defaults.
 type Config struct {
-	// MaxTokens is the size aimed at, in encoder tokens; default 256, from 16 to 8192. A section of up to a quarter more stays whole:
-	// cut in two it would lose more than it gains. Above EncoderTokens it also replaces that bound, for encoders that read more at once.
+	// MaxTokens is the size aimed at, in encoder tokens; default 256, from 16 to 8192. A section of up to a quarter more stays whole
+	// rather than being cut in two halves far below the target. Above EncoderTokens it also replaces that bound, for encoders that read more at once.
 	MaxTokens int
 	// OverlapTokens is how much of a piece is repeated, in whole sentences or rows, at the start of the next piece of the same
 	// section; default 0, at most half of MaxTokens.

@@ -21,7 +21,8 @@ type Reader struct{}
 var _ exhibit.Reader = Reader{}
 
 // Read implements exhibit.Reader. A line of = - ~ or ^ about as long as the line above it makes that line a heading, if a blank line
-// stands before; nothing else does. Runs of lines of base64 are left out of the blocks, under a warning: they hold no words.
+// stands before; nothing else does. The title is the first line if it stands alone or is underlined, is short, and does not end like a
+// sentence; it stays in the text. Runs of lines of base64 are left out of the blocks, under a warning: they hold no words.
 func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, error) {
 	if err := ctx.Err(); err != nil {
 		return exhibit.Document{}, err
@@ -33,6 +34,7 @@ func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, e
 	if doc.MediaType == "" {
 		doc.MediaType = MediaType
 	}
+	doc.Title = title(doc.Text)
 	var encoded int
 	doc.Blocks, encoded = blocks(doc.Text)
 	if encoded > 0 {
@@ -42,6 +44,32 @@ func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, e
 		return exhibit.Document{}, source.NoText(src, len(src.Data))
 	}
 	return doc, nil
+}
+
+// maxTitle is the most bytes of a first line that is taken for a title.
+const maxTitle = 100
+
+// title returns the first line of a text of several paragraphs if it looks like a title, or "".
+func title(text string) string {
+	for start, end := range paragraphs(text) {
+		lines := text[start:end]
+		if n, _, ok := underlined(lines); ok {
+			lines, _, _ = strings.Cut(lines[:n], "\n")
+		} else if end == len(strings.TrimRight(text, " \t\r\n")) {
+			return "" // there is nothing else
+		}
+		lines = strings.TrimSpace(lines)
+		if len(lines) > maxTitle || strings.Contains(lines, "\n") || !source.HasWord(lines) || strings.ContainsRune(".,;:!?。！？：，", lastRune(lines)) {
+			return ""
+		}
+		return strings.Join(strings.Fields(lines), " ")
+	}
+	return ""
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 // Blocks returns the structure of a plain text.

@@ -56,6 +56,18 @@ func TestDecodes(t *testing.T) {
 	}
 }
 
+func TestTitle(t *testing.T) {
+	for text, want := range map[string]string{
+		"HELPDESK -  HOURS\n\nHours and places\n": "HELPDESK - HOURS", "Title\n=====\ntext": "Title", "\n Just one line \n": "", "A sentence.\n\nMore.": "",
+		"two\nlines\n\nMore": "", "----\n\nMore": "", "标题\n\n正文。": "标题", strings.Repeat("long ", 21) + "\n\nMore": "", "Dear Sir,\n\nI": "",
+	} {
+		doc, err := Reader{}.Read(context.Background(), exhibit.Source{DocID: "a", Data: []byte(text)})
+		if err != nil || doc.Title != want {
+			t.Errorf("%q: %q %v", text, doc.Title, err)
+		}
+	}
+}
+
 func FuzzBlocks(f *testing.F) {
 	f.Add("a\n---\nb\n\n\n c")
 	f.Fuzz(func(t *testing.T, text string) {
