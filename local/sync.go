@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -164,6 +166,9 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 		return nil, err
 	}
 	if err := run.removeMissing(ctx, plans); err != nil {
+		return nil, err
+	}
+	if err := run.dropMoved(ctx, plans); err != nil {
 		return nil, err
 	}
 	if err := run.embedPending(ctx); err != nil {
@@ -454,6 +459,34 @@ func (p *plan) hides(id string) bool {
 func (run *syncRun) countMissing(plans []*plan) error {
 	run.report.Removed = run.missing(plans)
 	run.report.Documents.Removed = len(run.report.Removed)
+	return nil
+}
+
+// dropMoved forgets a root that is no longer there and whose documents this sync all found elsewhere, so that a later
+// sync of all roots does not miss it.
+func (run *syncRun) dropMoved(ctx context.Context, plans []*plan) error {
+	moved := map[string]bool{}
+	for id, f := range run.prints {
+		if _, seen := run.seen[id]; seen && f.Root != "" {
+			moved[f.Root] = true
+		}
+	}
+	for id, f := range run.prints {
+		if _, seen := run.seen[id]; !seen {
+			delete(moved, f.Root)
+		}
+	}
+	for _, p := range plans {
+		delete(moved, p.name)
+	}
+	for _, root := range slices.Sorted(maps.Keys(moved)) {
+		if _, err := os.Stat(run.s.rootPath(root)); !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := run.w.DropRoot(ctx, run.collection, root); err != nil {
+			return storeError("roots", run.collection, err)
+		}
+	}
 	return nil
 }
 
