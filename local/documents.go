@@ -59,12 +59,12 @@ func documentRow(row *store.DocumentRow) DocumentRow {
 
 // ListRequest says which documents to list.
 type ListRequest struct {
-	Collection string // default "default"
-	Prefix     string // of the docId
-	State      string // "current", "stale", "failed", "gone"; "" is all but the gone
-	After      string // go on after this docId
-	Limit      int    // 0 is all
-	Access     *exhibit.Filter
+	Collection string          // default "default"
+	Prefix     string          // of the docId
+	State      string          // "current", "stale", "failed", "gone"; "" is all but the gone
+	After      string          // go on after this docId
+	Limit      int             // 0 is all
+	Access     *exhibit.Filter // what the caller may see; it hides the gone, and failures without a version
 }
 
 // Documents lists documents by docId, in byte order.
@@ -91,7 +91,9 @@ func (s *Store) Documents(ctx context.Context, req ListRequest) ([]DocumentRow, 
 	for i := range rows {
 		d := documentRow(&rows[i])
 		meta := &store.DocMeta{ID: d.DocID, Source: d.Source, Title: d.Title, MediaType: d.MediaType, Decoded: d.Metadata}
-		if req.Access.Match(fields(meta)) {
+		// What is not served has no metadata that a rule could be held against, so a rule hides it.
+		served := d.State != StateGone && d.ContentHash != ""
+		if req.Access == nil || served && req.Access.Match(fields(meta)) {
 			out = append(out, d)
 		}
 		if req.Limit > 0 && len(out) == req.Limit {
