@@ -43,10 +43,16 @@ type cutter struct {
 	text   string
 	cfg    Config
 	count  func(string) int
+	path   []string
 	blocks []Block
 	limit  int // most tokens of a piece, without its heading path
 	atoms  []atom
+	gap    int32 // tokens of what stands between the block before and the next atom
+	pieces []Piece
 }
+
+// maxAtoms bounds the memory for a section: beyond it, all pieces but the last two are made of what has been seen so far.
+const maxAtoms = 1 << 16
 
 func (c *cutter) tokens(start, end int) int32 {
 	start, end = trim(c.text, start, end)
@@ -59,7 +65,9 @@ func (c *cutter) tokens(start, end int) int32 {
 // cutBlocks fills c.atoms.
 func (c *cutter) cutBlocks() {
 	for i, b := range c.blocks {
-		first := len(c.atoms)
+		if i > 0 {
+			c.gap = c.tokens(c.blocks[i-1].End, b.Start) // what stands between blocks is in the piece too
+		}
 		switch {
 		case len(b.Rows) > 0:
 			c.rows(i, b.Rows)
@@ -70,12 +78,26 @@ func (c *cutter) cutBlocks() {
 		default:
 			c.prose(i)
 		}
-		if len(c.atoms) > first {
-			if i > 0 {
-				c.atoms[first].tokens += c.tokens(c.blocks[i-1].End, b.Start) // what stands between blocks is in the piece too
-			}
-			c.atoms[len(c.atoms)-1].after = c.blockGrade(i)
+		if n := len(c.atoms); n > 0 && int(c.atoms[n-1].block) == i {
+			c.atoms[n-1].after = c.blockGrade(i)
 		}
+	}
+}
+
+// push adds an atom.
+func (c *cutter) push(a atom) {
+	a.tokens += c.gap
+	c.gap = 0
+	c.atoms = append(c.atoms, a)
+	if len(c.atoms) >= maxAtoms {
+		c.drain()
+	}
+}
+
+// white lets the last atom end where white space after it does, which may carry a better grade.
+func (c *cutter) white(end, block int, g grade) {
+	if n := len(c.atoms); n > 0 && int(c.atoms[n-1].block) == block {
+		c.atoms[n-1].end, c.atoms[n-1].after = end, max(c.atoms[n-1].after, g)
 	}
 }
 
@@ -154,10 +176,7 @@ func indented(row string) bool {
 func (c *cutter) add(start, end, block int, g grade) {
 	s, e := trim(c.text, start, end)
 	if s == e {
-		// White space belongs to what stands before it and may carry a better grade.
-		if n := len(c.atoms); n > 0 && int(c.atoms[n-1].block) == block {
-			c.atoms[n-1].end, c.atoms[n-1].after = end, max(c.atoms[n-1].after, g)
-		}
+		c.white(end, block, g)
 		return
 	}
 	most := int32(min(c.cfg.MaxTokens, c.limit))
@@ -169,7 +188,7 @@ func (c *cutter) add(start, end, block int, g grade) {
 		n = c.tokens(s, e)
 	}
 	if n <= most {
-		c.atoms = append(c.atoms, atom{start, end, n, int32(block), g})
+		c.push(atom{start, end, n, int32(block), g})
 		return
 	}
 	c.fragments(start, end, block, g)

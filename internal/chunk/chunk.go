@@ -131,8 +131,8 @@ func Cut(text string, blocks []Block, cfg Config, count func(string) int) []Piec
 	}
 	var pieces []Piece
 	for _, s := range sections(text, blocks) {
-		c := cutter{text: text, cfg: cfg, count: count, blocks: s.body}
-		pieces = c.section(pieces, s.path)
+		c := cutter{text: text, cfg: cfg, count: count, path: s.path, blocks: s.body}
+		pieces = append(pieces, c.section()...)
 	}
 	return pieces
 }

@@ -27,7 +27,7 @@ type Config struct {
 	// rather than being cut in two halves far below the target. Above EncoderTokens it also replaces that bound, for encoders that read more at once.
 	MaxTokens int
 	// OverlapTokens is how much of a piece is repeated, in whole sentences or rows, at the start of the next piece of the same
-	// section; default 0, at most half of MaxTokens.
+	// section; default 0, at most half of MaxTokens. A section of more than 65,536 sentences or rows has a few places without.
 	OverlapTokens int
 }
 

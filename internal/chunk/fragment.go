@@ -24,9 +24,9 @@ func (c *cutter) fragments(start, end, block int, g grade) {
 			cut += start
 		}
 		if n := c.tokens(start, cut); n > 0 {
-			c.atoms = append(c.atoms, atom{start, cut, n, int32(block), how})
-		} else if k := len(c.atoms); k > 0 && int(c.atoms[k-1].block) == block {
-			c.atoms[k-1].end, c.atoms[k-1].after = cut, max(c.atoms[k-1].after, how)
+			c.push(atom{start, cut, n, int32(block), how})
+		} else {
+			c.white(cut, block, how)
 		}
 		start = cut
 	}

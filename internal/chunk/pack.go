@@ -2,32 +2,48 @@ package chunk
 
 import "strings"
 
-// section appends the pieces of one section to pieces.
-func (c *cutter) section(pieces []Piece, path []string) []Piece {
+// section makes the pieces of the section.
+func (c *cutter) section() []Piece {
 	if len(c.blocks) == 0 {
-		return pieces
+		return nil
 	}
 	first, last := c.blocks[0], c.blocks[len(c.blocks)-1]
 	start, end := trim(c.text, first.Start, last.End)
 	// Fewer bytes than the target are fewer tokens too: no need to count.
 	if end-start <= c.cfg.MaxTokens {
-		return append(pieces, Piece{Start: start, End: end, HeadingPath: path, Kind: c.kind(0, len(c.blocks)-1)})
+		return []Piece{{Start: start, End: end, HeadingPath: c.path, Kind: c.kind(0, len(c.blocks)-1)}}
 	}
-	c.limit = c.pieceLimit(path)
+	c.limit = c.pieceLimit()
 	c.cutBlocks()
-	for _, r := range c.pack() {
-		pieces = append(pieces, c.piece(r, path))
+	c.emit(c.overlap(c.joinTail(c.pack())))
+	return c.pieces
+}
+
+// drain makes pieces of the atoms so far, but for those of the last two pieces, which may come out otherwise when more is known. Of an
+// overlap, the piece after the drain has none.
+func (c *cutter) drain() {
+	spans := c.pack()
+	if len(spans) < 3 {
+		return
 	}
-	return pieces
+	spans = spans[:len(spans)-2]
+	c.emit(c.overlap(spans))
+	c.atoms = append(c.atoms[:0], c.atoms[spans[len(spans)-1].to:]...)
+}
+
+func (c *cutter) emit(spans []span) {
+	for _, s := range spans {
+		c.pieces = append(c.pieces, c.piece(s))
+	}
 }
 
 // pieceLimit is what is left of the bound beside the heading path. A path may take a third of it; what is longer is the embedder's to
 // shorten.
-func (c *cutter) pieceLimit(path []string) int {
+func (c *cutter) pieceLimit() int {
 	bound := c.cfg.bound()
 	used := 0
-	if len(path) > 0 {
-		joined := strings.Join(path, " › ")
+	if len(c.path) > 0 {
+		joined := strings.Join(c.path, " › ")
 		if used = bound / 3; len(joined) < 16*used {
 			used = min(used, c.count(joined)+1)
 		}
@@ -35,7 +51,7 @@ func (c *cutter) pieceLimit(path []string) int {
 	return min(bound-used, c.cfg.whole())
 }
 
-// span is a run of atoms, half-open, with the tokens of the context that it needs.
+// span is a run of atoms, half-open.
 type span struct{ from, to int }
 
 // pack groups the atoms into pieces of about equal size.
@@ -53,8 +69,7 @@ func (c *cutter) pack() []span {
 		out = append(out, span{from, to})
 		from = to
 	}
-	out = c.joinTail(out)
-	return c.overlap(out)
+	return out
 }
 
 // next returns where a piece that begins at the atom from ends, with left tokens to the end of the section: at the boundary with the
@@ -63,7 +78,7 @@ func (c *cutter) next(from, left int) int {
 	context := c.headerTokens(from)
 	limit := c.limit - context
 	aim := c.cfg.MaxTokens
-	if len(c.atoms) > 0 && from > 0 {
+	if from > 0 {
 		limit -= c.cfg.OverlapTokens
 		aim -= c.cfg.OverlapTokens
 	}
@@ -137,7 +152,7 @@ func (c *cutter) size(s span) int {
 func (c *cutter) header(i int) (string, int) {
 	a := c.atoms[i]
 	b := c.blocks[a.block]
-	if b.Header == 0 || a.start < b.Header || i == 0 || c.atoms[i-1].block != a.block {
+	if b.Header == 0 || a.start < b.Header {
 		return "", 0
 	}
 	start, end := trim(c.text, b.Start, b.Header)
@@ -159,11 +174,11 @@ func (c *cutter) headerTokens(i int) int {
 	return n
 }
 
-func (c *cutter) piece(s span, path []string) Piece {
+func (c *cutter) piece(s span) Piece {
 	a, z := c.atoms[s.from], c.atoms[s.to-1]
 	start, end := trim(c.text, a.start, z.end)
 	context, _ := c.header(s.from)
-	return Piece{Start: start, End: end, HeadingPath: path, Context: context, Kind: c.kind(int(a.block), int(z.block))}
+	return Piece{Start: start, End: end, HeadingPath: c.path, Context: context, Kind: c.kind(int(a.block), int(z.block))}
 }
 
 // kind returns what all blocks from one to another are, or Raw. Headings without a body do not count unless there is nothing else.
