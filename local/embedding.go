@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/embed"
@@ -91,9 +92,25 @@ func (run *syncRun) embedPending(ctx context.Context) error {
 		if err := run.embed(ctx, inputs); err != nil {
 			return err
 		}
+		if err := run.publishNow(ctx); err != nil {
+			return err
+		}
 		done += len(rows)
 		run.s.progress(Progress{Stage: "embed", Done: done, Total: total, Current: rows[len(rows)-1].DocID})
 	}
+}
+
+// publishEvery is how often a long sync writes derived files, so that a lookup of another process need not analyse
+// everything stored since the last time.
+const publishEvery = 30 * time.Second
+
+func (run *syncRun) publishNow(ctx context.Context) error {
+	if time.Since(run.published) < publishEvery {
+		return nil
+	}
+	_, err := run.w.PublishDerived(ctx, run.collection, false)
+	run.published = time.Now()
+	return storeError("write derived files", "", err)
 }
 
 func (run *syncRun) withoutVector(ctx context.Context) (int, error) {

@@ -20,7 +20,8 @@ type session struct {
 	rows map[string]int64 // evidence key → row, for hits of this session
 
 	embedding sync.Mutex
-	question  []float32 // the question's vector, once it was asked for
+	asked     string    // the question that was embedded last
+	question  []float32 // its vector, once it was asked for
 }
 
 func (s *Store) session(snap *store.Snapshot) *session {
@@ -264,7 +265,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	}
 	n.embedding.Lock()
 	defer n.embedding.Unlock()
-	if n.question != nil {
+	if n.question != nil && n.asked == query {
 		return n.question, nil
 	}
 	vectors, err := n.s.embedder.Embed(ctx, exhibit.Query, []string{query})
@@ -277,7 +278,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	if stamps.Dimension != 0 && len(vectors[0]) != stamps.Dimension {
 		return nil, storeError("", "", &store.StampError{Name: "dimension", Stored: strconv.Itoa(stamps.Dimension), Wanted: strconv.Itoa(len(vectors[0]))})
 	}
-	n.question = vectors[0]
+	n.asked, n.question = query, vectors[0]
 	return vectors[0], nil
 }
 

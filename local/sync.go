@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/analysis"
@@ -97,6 +98,7 @@ type syncRun struct {
 	touched    []store.Document
 	done       int
 	total      int
+	published  time.Time // when derived files were last written
 }
 
 // batch holds document versions until there are enough to store them together.
@@ -141,7 +143,7 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 		return nil, storeError("lock store", s.disk.Folder(), err)
 	}
 	defer w.Close()
-	run := &syncRun{s: s, w: w, req: req, collection: collection, count: count, report: &SyncReport{Collection: collection}, seen: map[string]string{}}
+	run := &syncRun{s: s, w: w, req: req, collection: collection, count: count, report: &SyncReport{Collection: collection}, seen: map[string]string{}, published: time.Now()}
 	if err := run.fingerprints(ctx); err != nil {
 		return nil, err
 	}
@@ -400,7 +402,7 @@ func (run *syncRun) flush(ctx context.Context, all bool) error {
 		}
 		run.changed = batch{}
 	}
-	return nil
+	return run.publishNow(ctx)
 }
 
 func (run *syncRun) replace(ctx context.Context, versions []store.Version) error {
