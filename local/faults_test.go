@@ -310,3 +310,56 @@ func TestAFailedSyncAddsNoRootAndNoCollection(t *testing.T) {
 		t.Error(d, err)
 	}
 }
+
+// TestAFileThatChangesWhileItIsRead cuts a file off and writes it anew all the time. Each sync either fails on it, and
+// keeps what there was, or stores one of the versions whole.
+func TestAFileThatChangesWhileItIsRead(t *testing.T) {
+	long := strings.Repeat("The turbine of the long version spins. ", 20_000)
+	short := strings.Repeat("The turbine of the short version rests. ", 1_000)
+	p := newPlace(t, words(), map[string]string{"a.txt": short, "b.md": "# B\n\nThe gate is shut.\n"})
+	p.sync(t)
+	done := make(chan struct{})
+	var writing gosync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			text := short
+			if i%2 == 0 {
+				text = long
+			}
+			if err := os.WriteFile(filepath.Join(p.docs, "a.txt"), []byte(text), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	failed := 0
+	for range 15 {
+		r, err := p.Sync(t.Context(), local.SyncRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed += r.Documents.Failed
+		for _, f := range r.Failures {
+			if f.DocID != "a.txt" || f.Hint == "" || f.Code != "unreadable" && f.Code != "no-text" {
+				t.Errorf("%+v", f)
+			}
+		}
+		f, err := p.Fetch(t.Context(), local.FetchRequest{Names: []string{"a.txt", "b.md"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f[0].Text; got != short && got != long {
+			// What one write had done when the file was opened and the next had not begun is a version, too.
+			if !strings.HasPrefix(short, got) && !strings.HasPrefix(long, got) {
+				t.Errorf("%d bytes of no version", len(got))
+			}
+		}
+	}
+	close(done)
+	writing.Wait()
+	t.Logf("%d of 15 syncs found the file changing", failed)
+}

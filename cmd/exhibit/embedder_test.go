@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -47,6 +48,8 @@ func (s *embeddingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-s.ended:
 		}
 		return
+	case "slow":
+		time.Sleep(250 * time.Millisecond)
 	case "few":
 		req.Input = req.Input[1:]
 	case "text":

@@ -56,7 +56,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	kctx, err := parse(parser, args)
 	if exit >= 0 {
-		a.out.Flush()
+		if err := a.out.Flush(); err != nil {
+			return a.fail(err)
+		}
 		return exit
 	}
 	if err != nil {
