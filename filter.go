@@ -121,10 +121,14 @@ func (f *Filter) validateLeaf() error {
 	return nil
 }
 
-// Match reports whether a document passes. The lookup function answers a key's value and whether there is one.
+// Match reports whether a document passes. The lookup function answers a key's value and whether there is one. A
+// filter that Validate refuses passes nothing where it is at fault.
 func (f *Filter) Match(lookup func(key string) (Value, bool)) bool {
 	if f == nil {
 		return true
+	}
+	if f.Value == nil && f.Type != "exists" && f.Key != "" {
+		return false
 	}
 	switch f.Type {
 	case "and":
@@ -142,7 +146,10 @@ func (f *Filter) Match(lookup func(key string) (Value, bool)) bool {
 		}
 		return false
 	case "not":
-		return !f.Filters[0].Match(lookup)
+		return len(f.Filters) == 1 && !f.Filters[0].Match(lookup)
+	}
+	if f.Key == "" {
+		return false
 	}
 	v, ok := lookup(f.Key)
 	switch f.Type {

@@ -1,9 +1,11 @@
 package exhibit
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Names under which hits carry their identity, the first that is usable winning.
@@ -103,13 +105,7 @@ func usableDocID(v Value) (docID, note string) {
 func usableIndex(v Value) (index, note string) {
 	n, ok := v.Float()
 	if v.Kind() == StringValue {
-		s := v.Text()
-		if s == "" || len(s) > 32 || (s[0] != '-' && (s[0] < '0' || s[0] > '9')) {
-			return "", ""
-		}
-		var err error
-		n, err = strconv.ParseFloat(s, 64)
-		ok = err == nil && s[len(s)-1] != '.' && !hasHexOrUnderscore(s)
+		n, ok = decimal(v.Text())
 	}
 	if !ok || n != math.Trunc(n) || n < 0 || n > MaxChunkIndex {
 		return "", ""
@@ -117,12 +113,19 @@ func usableIndex(v Value) (index, note string) {
 	return strconv.FormatInt(int64(n), 10), ""
 }
 
-func hasHexOrUnderscore(s string) bool {
-	for i := range len(s) {
-		switch s[i] {
-		case 'x', 'X', 'p', 'P', '_':
-			return true
-		}
+// decimal reads a string of digits, or of digits with a fraction or an exponent as JSON spells numbers. A fraction that
+// is lost in rounding is still a fraction.
+func decimal(s string) (float64, bool) {
+	const longest = 32
+	if len(s) > longest || !json.Valid([]byte(s)) {
+		return 0, false
 	}
-	return false
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, false
+	}
+	if whole, fraction, ok := strings.Cut(s, "."); ok && whole != "" && strings.Trim(fraction, "0123456789") == "" && strings.Trim(fraction, "0") != "" {
+		return 0, false
+	}
+	return n, true
 }

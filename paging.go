@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // project gives the page its handles and, where a format was asked for, renders it inside the budgets.
@@ -67,14 +68,20 @@ func checkProjection(p *Projection, list []Evidence) error {
 	return nil
 }
 
-// A cursor is, in unpadded base64url: a MAC of 16 bytes over what follows; the question it belongs to and the revision
-// it was made at, 6 bytes each; and a bit for each survivor that is done with. With rag.retrieve-k at its limit of 1000
-// that is 204 characters.
+// A cursor is, in unpadded base64url: a MAC of 16 bytes over what follows; the question it belongs to, the revision it
+// was made at and the order of the survivors, 6 bytes each; and a bit for each survivor that is done with. With
+// rag.retrieve-k at its limit of 1000 that is 212 characters.
 const (
 	cursorMAC  = 16
 	cursorID   = 6
-	cursorHead = cursorMAC + 2*cursorID
+	cursorHead = cursorMAC + 3*cursorID
 )
+
+// opened is a cursor that was held to its question and revision.
+type opened struct {
+	order []byte       // what orderSum gave when the cursor was made
+	done  map[int]bool // survivors that earlier pages are done with
+}
 
 func cursorSum(secret, payload []byte) []byte {
 	mac := hmac.New(sha256.New, secret)
@@ -104,27 +111,39 @@ func (run *lookup) nextCursor() string {
 	if !left {
 		return ""
 	}
-	payload := slices.Concat(shortSum(run.base), shortSum(run.opt.Revision), done)
+	payload := slices.Concat(shortSum(run.base), shortSum(run.opt.Revision), run.orderSum(), done)
 	return base64.RawURLEncoding.EncodeToString(append(cursorSum(run.opt.Secret, payload), payload...))
 }
 
-// openCursor returns the survivors that earlier pages are done with.
-func openCursor(cursor, base, revision string, secret []byte) (map[int]bool, error) {
+// orderSum stands for the survivors in their order. Over one revision only a reranker that answers otherwise, or a leg
+// that fails, changes it.
+func (run *lookup) orderSum() []byte {
+	var b strings.Builder
+	for _, c := range run.survived[:run.strict] {
+		fmt.Fprintf(&b, "%d:%s", len(c.printed), c.printed)
+	}
+	return shortSum(b.String())
+}
+
+func cursorError(kind error, what, hint string) error {
+	return &Error{Op: "cursor", Kind: kind, Err: errors.New(what), Hint: hint}
+}
+
+// openCursor reads a cursor and holds it to the question and the revision.
+func openCursor(cursor, base, revision string, secret []byte) (opened, error) {
 	if cursor == "" {
-		return nil, nil
+		return opened{}, nil
 	}
-	fail := func(kind error, what, hint string) error {
-		return &Error{Op: "cursor", Kind: kind, Err: errors.New(what), Hint: hint}
-	}
+	fail := func(kind error, what, hint string) (opened, error) { return opened{}, cursorError(kind, what, hint) }
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) < cursorHead || !hmac.Equal(raw[:cursorMAC], cursorSum(secret, raw[cursorMAC:])) {
-		return nil, fail(ErrMalformed, "it was not made by this store", "pass next_cursor as the earlier answer gave it")
+		return fail(ErrMalformed, "it was not made by this store", "pass next_cursor as the earlier answer gave it")
 	}
-	if !bytes.Equal(raw[cursorMAC+cursorID:cursorHead], shortSum(revision)) {
-		return nil, fail(ErrConflict, "the collection changed since the earlier answer", "ask again without the cursor")
+	if !bytes.Equal(raw[cursorMAC+cursorID:cursorMAC+2*cursorID], shortSum(revision)) {
+		return fail(ErrConflict, "the collection changed since the earlier answer", "ask again without the cursor")
 	}
 	if !bytes.Equal(raw[cursorMAC:cursorMAC+cursorID], shortSum(base)) {
-		return nil, fail(ErrMalformed, "it belongs to another question or other settings", "repeat the earlier question and settings with the cursor")
+		return fail(ErrMalformed, "it belongs to another question or other settings", "repeat the earlier question and settings with the cursor")
 	}
 	done := map[int]bool{}
 	for i := range 8 * (len(raw) - cursorHead) {
@@ -132,5 +151,5 @@ func openCursor(cursor, base, revision string, secret []byte) (map[int]bool, err
 			done[i] = true
 		}
 	}
-	return done, nil
+	return opened{order: raw[cursorMAC+2*cursorID : cursorHead], done: done}, nil
 }

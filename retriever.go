@@ -122,7 +122,9 @@ func (r *Retriever) Lookup(ctx context.Context, req LookupRequest) (*LookupResul
 	run.rerank(ctx, r.opt.Reranker, r.opt.RerankTimeout)
 	run.deduplicate()
 	run.capDocuments()
-	run.page()
+	if err := run.page(); err != nil {
+		return nil, err
+	}
 	if err := run.project(ctx, r.opt.Projector); err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ type lookup struct {
 	legs     []Leg
 	res      *LookupResult
 	base     string // id of the question without its cursor
-	earlier  map[int]bool
+	earlier  opened
 	main     []*candidate // one a key, in no order before fuse
 	extra    []*candidate // duplicates inside one leg
 	under    []*candidate // hits under the floor of their leg, before their end is known

@@ -1,6 +1,7 @@
 package exhibit
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,11 +73,14 @@ func keysOf(list []*candidate) []Key {
 // page takes the first return-n survivors that no earlier page is done with. Only a first page is refilled from what
 // the cap took: a cursor yields what was left over, never what a cap took, and so marks the refills that the first page
 // did not reach as done with too.
-func (run *lookup) page() {
+func (run *lookup) page() error {
+	if run.earlier.order != nil && !bytes.Equal(run.earlier.order, run.orderSum()) {
+		return cursorError(ErrConflict, "the candidates stand in another order than on the page before", "ask again without the cursor")
+	}
 	for i, c := range run.survived {
 		switch {
-		case i >= run.strict && run.earlier[i]:
-		case run.earlier[i]:
+		case i >= run.strict && run.earlier.done[i]:
+		case run.earlier.done[i]:
 			c.drop(EarlierPage)
 		case len(run.paged) < run.set.ReturnN.Value:
 			c.reason, c.of = "", nil
@@ -85,6 +89,7 @@ func (run *lookup) page() {
 			c.drop(BelowReturnN)
 		}
 	}
+	return nil
 }
 
 // finish writes the account and what follows from it: the cursor, and why the answer is short.
