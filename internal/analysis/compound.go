@@ -66,9 +66,9 @@ func joint(text string, i int, path bool) int {
 // compound takes a compound and gives its whole form and its parts.
 func (s *scanner) compound(c string) {
 	switch {
-	case strings.IndexAny(c, connectors) < 0:
+	case !strings.ContainsAny(c, connectors):
 		s.piece(c)
-	case strings.IndexAny(c, separators) >= 0:
+	case strings.ContainsAny(c, separators):
 		s.emit(s.fold(c))
 		for segment := range strings.FieldsFuncSeq(c, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 			if segment = strings.Trim(segment, connectors); segment != "" {
@@ -83,14 +83,14 @@ func (s *scanner) compound(c string) {
 // segment takes a compound that has no separators but . , and hyphens.
 func (s *scanner) segment(c string) {
 	switch {
-	case strings.IndexAny(c, connectors) < 0:
+	case !strings.ContainsAny(c, connectors):
 		s.piece(c)
 	case s.number(c), s.initials(c), s.apostrophe(c):
 	default:
 		s.version(c)
 		s.whole(c)
 		by := hyphens
-		if strings.IndexAny(c, hyphens) < 0 {
+		if !strings.ContainsAny(c, hyphens) {
 			by = ".,"
 		}
 		for part := range strings.FieldsFuncSeq(c, func(r rune) bool { return strings.ContainsRune(by, r) }) {
@@ -106,7 +106,7 @@ func (s *scanner) number(c string) bool {
 		return false
 	}
 	points := strings.Count(c, ".")
-	if strings.IndexAny(c, ",'") < 0 {
+	if !strings.ContainsAny(c, ",'") {
 		if points != 1 {
 			return false
 		}
@@ -118,7 +118,7 @@ func (s *scanner) number(c string) bool {
 	}
 	head, tail, _ := strings.Cut(c, ".")
 	switch {
-	case points <= 1 && strings.IndexAny(tail, ",'") < 0 && (grouped(head, ",") || grouped(head, "'")):
+	case points <= 1 && !strings.ContainsAny(tail, ",'") && (grouped(head, ",") || grouped(head, "'")):
 		s.emit(strings.NewReplacer(",", "", "'", "").Replace(c))
 	case strings.Count(c, ",") == 1 && grouped(c[:strings.IndexByte(c, ',')], "."): // 1.234,5
 		s.emit(strings.NewReplacer(".", "", ",", ".").Replace(c))
@@ -169,7 +169,7 @@ func (s *scanner) initials(c string) bool {
 // all else is one word, and two where what follows is longer than an ending (O'Brien).
 func (s *scanner) apostrophe(c string) bool {
 	before, after, ok := strings.Cut(c, "'")
-	if !ok || strings.IndexAny(before, connectors) >= 0 || strings.IndexAny(after, connectors) >= 0 {
+	if !ok || strings.ContainsAny(before, connectors) || strings.ContainsAny(after, connectors) {
 		return false
 	}
 	switch strings.ToLower(after) {
