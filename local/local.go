@@ -79,7 +79,7 @@ func Open(ctx context.Context, folder string, opt *Options) (*Store, error) {
 	}
 	s.chunker = chunk.Config{MaxTokens: s.opt.Chunk.MaxTokens, OverlapTokens: s.opt.Chunk.OverlapTokens}
 	if err := s.chunker.Validate(); err != nil {
-		return nil, &exhibit.Error{Kind: exhibit.ErrInvalid, Err: err}
+		return nil, &exhibit.Error{Kind: exhibit.ErrInvalid, Err: err, Hint: "leave chunk.max-tokens and chunk.overlap-tokens out for the defaults"}
 	}
 	s.builtin = NewEncoder(s.opt.EmbedOptions)
 	switch {

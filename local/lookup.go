@@ -139,7 +139,7 @@ func (s *Store) fetchOne(ctx context.Context, req FetchRequest, name string) (Fe
 
 // missing says that a chunk is not there, and since when where the caller could have seen it.
 func (s *Store) missing(ctx context.Context, snap *store.Snapshot, want exhibit.Citation, access *exhibit.Filter) error {
-	e := &exhibit.Error{Op: "fetch", Source: nameOf(want), Kind: exhibit.ErrNotFound, Err: errors.New("not in this collection")}
+	e := &exhibit.Error{Op: "fetch", Source: nameOf(want), Kind: exhibit.ErrNotFound, Err: errors.New("not in this collection"), Hint: "exhibit list shows what is there"}
 	if access != nil || want.Key.Kind() != exhibit.KeyChunk {
 		return e
 	}
@@ -179,7 +179,7 @@ func parseName(collection, name string) (exhibit.Citation, error) {
 		return exhibit.Citation{Collection: collection, Key: key}, nil
 	}
 	if !exhibit.ValidDocID(name) {
-		return exhibit.Citation{}, &exhibit.Error{Op: "fetch", Source: name, Kind: exhibit.ErrMalformed, Err: errors.New("neither a key, a citation nor a docId")}
+		return exhibit.Citation{}, &exhibit.Error{Op: "fetch", Source: name, Kind: exhibit.ErrMalformed, Err: errors.New("neither a key, a citation nor a docId"), Hint: "a key looks like guides/keys.md#chunk-3; names are UTF-8"}
 	}
 	return exhibit.Citation{Collection: collection, DocID: name}, nil
 }

@@ -61,7 +61,7 @@ func (run *syncRun) roots(ctx context.Context) ([]Root, error) {
 	for _, r := range stored {
 		var root Root
 		if err := json.Unmarshal([]byte(r.Options), &root); err != nil {
-			return nil, &exhibit.Error{Op: "roots", Source: r.Path, Kind: exhibit.ErrCorruptStore, Err: err}
+			return nil, &exhibit.Error{Op: "roots", Source: r.Path, Kind: exhibit.ErrCorruptStore, Err: err, Hint: "name the source again: exhibit sync FOLDER"}
 		}
 		root.Path = run.s.rootPath(r.Path)
 		if root.IDRoot != "" {
@@ -165,8 +165,12 @@ func (run *syncRun) claim(p *plan, e entry) error {
 	old, had := run.prints[e.docID]
 	if had && p.name != "" && old.Root != p.name && old.Root != "" {
 		if _, err := os.Stat(run.s.rootPath(old.Root)); err == nil {
-			return &exhibit.Error{Op: "sync", Source: e.docID, Kind: exhibit.ErrInvalid, Err: fmt.Errorf("%s has this docId already, from %s", run.collection, run.s.rootPath(old.Root)),
-				Hint: "--id-root FOLDER makes docIds relative to a folder above both; or sync into another collection with -c"}
+			first := run.s.rootPath(old.Root)
+			hint := "--id-root FOLDER makes docIds relative to a folder above both; or sync into another collection with -c"
+			if rel, err := filepath.Rel(first, e.path); err == nil && filepath.IsLocal(rel) {
+				hint = "exhibit sync without a source reads that one again, and this with it"
+			}
+			return &exhibit.Error{Op: "sync", Source: e.docID, Kind: exhibit.ErrInvalid, Err: fmt.Errorf("%s has this docId already, from %s", run.collection, first), Hint: hint}
 		}
 	}
 	return nil
@@ -438,7 +442,7 @@ func (run *syncRun) readPlan(ctx context.Context, p *plan) error {
 			return err
 		}
 		if !exhibit.ValidDocID(e.docID) && r.err == nil && r.skip == "" {
-			r.err = &exhibit.Error{Source: e.path, Kind: exhibit.ErrInvalid, Err: errors.New("the docId is not valid UTF-8 or is empty")}
+			r.err = &exhibit.Error{Source: e.path, Kind: exhibit.ErrInvalid, Err: errors.New("the docId is not valid UTF-8 or is empty"), Hint: "give it another docId"}
 		}
 		if err := run.take(ctx, &r); err != nil {
 			return err

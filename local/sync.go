@@ -202,9 +202,11 @@ func (run *syncRun) begin(ctx context.Context, plans []*plan) error {
 // of what it rebuilds.
 func (run *syncRun) stamp(ctx context.Context, want store.Stamps) error {
 	rebuild := run.req.Rebuild
-	vectors := rebuild.Vectors && run.s.embedder != nil
+	if rebuild.Vectors && run.s.embedder == nil {
+		return &exhibit.Error{Op: "rebuild vectors", Source: "embed.provider", Kind: exhibit.ErrInvalid, Err: errors.New("it is none: there is nothing to embed with"), Hint: "set embed.provider to local or openai"}
+	}
 	switch {
-	case vectors:
+	case rebuild.Vectors:
 		dimension, err := run.tryEmbedder(ctx)
 		if err != nil {
 			return err
@@ -217,13 +219,13 @@ func (run *syncRun) stamp(ctx context.Context, want store.Stamps) error {
 		}
 	}
 	ensure := run.w.EnsureCollection
-	if vectors || rebuild.Index {
+	if rebuild.Vectors || rebuild.Index {
 		ensure = run.w.Restamp
 	}
 	if err := ensure(ctx, run.collection, want); err != nil {
 		return storeError("sync", run.collection, err)
 	}
-	if !vectors {
+	if !rebuild.Vectors {
 		return nil
 	}
 	return storeError("rebuild vectors", run.collection, run.w.DropVectors(ctx, run.collection))

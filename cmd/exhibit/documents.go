@@ -140,7 +140,7 @@ func (a *app) confirm(question string) error {
 	fmt.Fprintf(a.err, "%s [y/N] ", oneLine(question))
 	answer, _ := bufio.NewReader(a.in).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return &exhibit.Error{Op: "delete", Kind: exhibit.ErrConflict, Err: errors.New("not confirmed; nothing was deleted")}
+		return &exhibit.Error{Op: "delete", Kind: exhibit.ErrConflict, Err: errors.New("not confirmed; nothing was deleted"), Hint: "answer y, or pass --yes"}
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func (c *evalCmd) writeRun(run *eval.Run) (err error) {
 	}
 	f, err := os.Create(c.RunOut)
 	if err != nil {
-		return &exhibit.Error{Op: "run", Source: c.RunOut, Kind: exhibit.ErrStorage, Err: errors.New(plainPathError(err))}
+		return &exhibit.Error{Op: "run", Source: c.RunOut, Kind: exhibit.ErrStorage, Err: errors.New(plainPathError(err)), Hint: "name a file in a folder that can be written"}
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriter(f)

@@ -70,7 +70,7 @@ func (a *app) names(args []string, what string) ([]string, error) {
 			}
 		}
 		if err := lines.Err(); err != nil {
-			return nil, &exhibit.Error{Source: "standard input", Kind: exhibit.ErrUnreadable, Err: err}
+			return nil, &exhibit.Error{Source: "standard input", Kind: exhibit.ErrUnreadable, Err: err, Hint: "one key a line, each of less than a MiB"}
 		}
 	}
 	return out, nil
@@ -157,5 +157,5 @@ func (c *fetchCmd) printDocuments(a *app, format string, fetched []local.Fetched
 		}
 		return nil
 	}
-	return &exhibit.Error{Source: "-o " + format, Kind: exhibit.ErrInvalid, Err: errors.New("whole documents are printed as text, json or jsonl")}
+	return &exhibit.Error{Source: "-o " + format, Kind: exhibit.ErrInvalid, Err: errors.New("whole documents are not printed as that"), Hint: "with --document formats are text, json, jsonl"}
 }

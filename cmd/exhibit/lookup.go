@@ -148,7 +148,7 @@ func (c *lookupCmd) requests(a *app, env *environment, format string) ([]asked, 
 func (c *lookupCmd) fromFile(base exhibit.LookupRequest) ([]asked, error) {
 	f, err := os.Open(c.Queries)
 	if err != nil {
-		return nil, &exhibit.Error{Op: "questions", Source: c.Queries, Kind: exhibit.ErrUnreadable, Err: errors.New(plainPathError(err))}
+		return nil, &exhibit.Error{Op: "questions", Source: c.Queries, Kind: exhibit.ErrUnreadable, Err: errors.New(plainPathError(err)), Hint: "name a readable file of JSON lines"}
 	}
 	defer f.Close()
 	var out []asked
@@ -170,7 +170,7 @@ func (c *lookupCmd) fromFile(base exhibit.LookupRequest) ([]asked, error) {
 		out = append(out, asked{q.ID, one})
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &exhibit.Error{Op: "questions", Source: c.Queries, Kind: exhibit.ErrUnreadable, Err: err}
+		return nil, &exhibit.Error{Op: "questions", Source: c.Queries, Kind: exhibit.ErrUnreadable, Err: err, Hint: "one question a line, each of less than a MiB"}
 	}
 	return out, nil
 }

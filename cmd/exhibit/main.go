@@ -56,7 +56,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	kctx, err := parse(parser, args)
 	if exit >= 0 {
-		if err := a.out.Flush(); err != nil {
+		if err := a.flush(); err != nil {
 			return a.fail(err)
 		}
 		return exit
@@ -74,7 +74,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	err = a.ended(ctx, kctx.Run(a))
-	if flush := a.out.Flush(); err == nil {
+	if flush := a.flush(); flush != nil {
 		err = flush
 	}
 	return a.fail(err)

@@ -111,6 +111,13 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s\n%s", code, args[0], ts.ReadFile("stderr"))
 	}
+	// Every error says how to mend it.
+	errs := strings.Split(ts.ReadFile("stderr"), "\n")
+	for i, line := range errs {
+		if strings.HasPrefix(line, "exhibit: error: ") && !strings.HasPrefix(errs[i+1], "exhibit: hint: ") {
+			ts.Fatalf("no hint: %s", line)
+		}
+	}
 }
 
 func unquote(ts *testscript.TestScript, s string) string {

@@ -25,6 +25,15 @@ func newOutput(f *os.File) *output {
 	return &output{Writer: bufio.NewWriterSize(f, 64<<10), terminal: term.IsTerminal(int(f.Fd()))}
 }
 
+// flush writes what is left; what could not be written is an error even where the verb did not look.
+func (a *app) flush() error {
+	err := a.out.Flush()
+	if err == nil || isClosedPipe(err) {
+		return err
+	}
+	return &exhibit.Error{Op: "standard output", Kind: exhibit.ErrStorage, Err: errors.New(plainPathError(err)), Hint: "make room where it goes, or send it elsewhere"}
+}
+
 func isClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
@@ -103,10 +112,10 @@ func (a *app) readArgument(arg, what string, limit int64) (string, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(a.in, limit+1))
 	if err != nil {
-		return "", &exhibit.Error{Source: "standard input", Kind: exhibit.ErrUnreadable, Err: err}
+		return "", &exhibit.Error{Source: "standard input", Kind: exhibit.ErrUnreadable, Err: err, Hint: "give " + what + " as an argument, or from a file"}
 	}
 	if int64(len(data)) > limit {
-		return "", &exhibit.Error{Op: what, Source: "standard input", Kind: exhibit.ErrTooLarge, Err: fmt.Errorf("more than %d bytes", limit)}
+		return "", &exhibit.Error{Op: what, Source: "standard input", Kind: exhibit.ErrTooLarge, Err: fmt.Errorf("more than %d bytes", limit), Hint: "give less at a time"}
 	}
 	return string(data), nil
 }

@@ -165,7 +165,7 @@ func TestFullOutput(t *testing.T) {
 		var errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &errs
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "exhibit: error: ") {
+		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "exhibit: error: standard output: ") || !strings.Contains(errs.String(), "exhibit: hint: ") {
 			t.Errorf("%v: exit %d, says %q", args, code, errs.String())
 		}
 	}

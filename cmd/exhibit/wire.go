@@ -56,20 +56,28 @@ func (a *app) environment(flags func(settings, *problems)) (*environment, error)
 			set.loadFile(path, exhibit.FromUserFile, &bad)
 		}
 	}
-	if !given && set.text("store.path") != "" {
-		folder, given = set.text("store.path"), true
-	}
 	if !given {
+		folder = set.text("store.path")
+	}
+	if folder == "" {
 		found, err := findStore()
 		if err != nil {
 			return nil, err
 		}
 		folder = found
 	}
-	if a.cli.Config != "" {
-		set.loadFile(a.cli.Config, exhibit.FromFile, &bad)
-	} else if path := filepath.Join(filepath.Dir(folder), configName); fileExists(path) {
-		set.loadFile(path, exhibit.FromFile, &bad)
+	config := a.cli.Config
+	if path := filepath.Join(filepath.Dir(folder), configName); config == "" && fileExists(path) {
+		config = path
+	}
+	if config != "" {
+		set.loadFile(config, exhibit.FromFile, &bad)
+	}
+	if path, ok := set["store.path"]; ok && path.from == exhibit.FromFile && !given {
+		// Relative to the file that says it, so that it holds wherever the program is called.
+		if folder = path.raw; !filepath.IsAbs(folder) {
+			folder = filepath.Join(filepath.Dir(config), folder)
+		}
 	}
 	set.loadEnvironment(a.environ, &bad)
 	set.loadSet(a.cli.Set, &bad)
