@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -257,6 +258,63 @@ func TestLongLine(t *testing.T) {
 	t.Logf("%.1f s, %d MB at most", time.Since(started).Seconds(), peak>>20)
 	if peak > 12*size {
 		t.Errorf("%d MB of memory for a file of %d MB", peak>>20, size>>20)
+	}
+}
+
+// TestManyAtOnce asks from several processes at once where there is no store yet: one makes it, the others wait.
+func TestManyAtOnce(t *testing.T) {
+	b := newBench(t, manyDocs(150))
+	outs := make([]string, 4)
+	var all sync.WaitGroup
+	for i := range outs {
+		all.Go(func() {
+			out, err := b.command("lookup", "-q", "--in", "docs", "turbine number 42").CombinedOutput()
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+			outs[i] = string(out)
+		})
+	}
+	all.Wait()
+	for _, out := range outs {
+		if out != outs[0] || !strings.HasPrefix(out, "[1] 0042.md#chunk-0") {
+			t.Errorf("%q\n%q", out, outs[0])
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(b.dir, "docs")); err != nil || len(entries) != 150 {
+		t.Errorf("%d files where 150 were read, %v", len(entries), err)
+	}
+}
+
+// TestReadme runs the commands that the README shows, where it shows them for one's own documents.
+func TestReadme(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell")
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := "# Keys\n"
+	for i := range 5 {
+		keys += fmt.Sprintf("\n## Part %d\n\nRotate the signing key of part %d with the desk.\n", i, i)
+	}
+	b := newBench(t, map[string]string{"docs/guides/keys.md": keys})
+	ran := 0
+	for line := range strings.Lines(string(readme)) {
+		line, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    exhibit ")
+		if !ok {
+			continue
+		}
+		cmd := exec.Command("sh", "-c", "exhibit "+line)
+		cmd.Dir, cmd.Env = b.dir, b.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("exhibit %s: %v\n%s", line, err, out)
+		}
+		ran++
+	}
+	if ran < 4 {
+		t.Errorf("%d commands found", ran)
 	}
 }
 
