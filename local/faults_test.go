@@ -29,6 +29,7 @@ func version(n int) string {
 }
 
 func TestCase_38_an_embedder_that_dies_in_an_update_costs_nothing(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]exhibittest.EmbedFault{
 		"error": exhibittest.EmbedError, "few": exhibittest.EmbedTooFew, "many": exhibittest.EmbedTooMany, "nan": exhibittest.EmbedNaN,
 		"dimension": exhibittest.EmbedDimension, "hang": exhibittest.EmbedHang,
@@ -169,6 +170,7 @@ func TestNewDocumentsAreFoundByWordsBeforeTheirVectors(t *testing.T) {
 
 // TestCase_39 asks all the time while one document is replaced again and again: each answer is of one version.
 func TestCase_39_a_lookup_sees_one_version_of_a_document(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, fake(), map[string]string{"release.md": version(0)})
 	p.sync(t)
 	done := make(chan struct{})
@@ -249,6 +251,7 @@ func TestASecondWriterWaitsAndNamesTheFirst(t *testing.T) {
 }
 
 func TestAnInterruptedSyncGoesOn(t *testing.T) {
+	t.Parallel()
 	contents := map[string]string{}
 	for i := range 300 {
 		contents[fmt.Sprintf("d%03d.md", i)] = fmt.Sprintf("# Doc %d\n\nThe turbine number %d spins.\n", i, i)
@@ -314,6 +317,7 @@ func TestAFailedSyncAddsNoRootAndNoCollection(t *testing.T) {
 // TestAFileThatChangesWhileItIsRead cuts a file off and writes it anew all the time. Each sync either fails on it, and
 // keeps what there was, or stores one of the versions whole.
 func TestAFileThatChangesWhileItIsRead(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("The turbine of the long version spins. ", 20_000)
 	short := strings.Repeat("The turbine of the short version rests. ", 1_000)
 	p := newPlace(t, words(), map[string]string{"a.txt": short, "b.md": "# B\n\nThe gate is shut.\n"})

@@ -35,6 +35,7 @@ func answers(t *testing.T, s *local.Store) string {
 
 // TestHowItWasStoredDoesNotShow stores the same documents in many ways and holds all answers equal, byte for byte.
 func TestHowItWasStoredDoesNotShow(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -111,6 +112,7 @@ func TestHowItWasStoredDoesNotShow(t *testing.T) {
 
 // TestDerivedFilesCanGo removes what is derived from the store file; nothing changes but the time.
 func TestDerivedFilesCanGo(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, fake(), handbook())
 	p.sync(t)
 	want := answers(t, p.Store)
@@ -283,6 +285,7 @@ func TestIDRoots(t *testing.T) {
 }
 
 func TestADryRunChangesNothing(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, fake(), handbook())
 	p.sync(t)
 	before, answer := all(t, p.Store), shape(ask(t, p.Store, "leave"))
@@ -310,6 +313,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 }
 
 func TestIndexesAreNeverUsedTwice(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, words(), map[string]string{"a.md": "One.\n", "b.md": "Other.\n"})
 	past := map[string]string{}
 	for n := range 6 {

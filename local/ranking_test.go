@@ -46,6 +46,7 @@ type question struct {
 // TestRanking holds result lists and measures of a pinned corpus with the built-in encoder against golden files; a
 // change of quality is a difference there. Run with -update to write them.
 func TestRanking(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join("testdata", "ranking")
 	docs := map[string]string{}
 	eachLine(t, filepath.Join(folder, "corpus.jsonl"), func(d struct{ Name, Text string }) { docs[d.Name] = d.Text })

@@ -177,6 +177,7 @@ func TestCase_30_31_another_chunk_size_is_told_and_mended(t *testing.T) {
 }
 
 func TestCase_34_hostile_ids_are_written_read_and_deleted(t *testing.T) {
+	t.Parallel()
 	ids := []string{"a#b", "a#chunk-3", "a#chunk-3#chunk-4", "a/../b", "%", "%2F", " ", "'\"", "a\nb", "a\x00b", "🙂", "vector:x", "content:0123456789abcdef",
 		"exhibit://default/x", strings.Repeat("k", 4096), "é", "e\u0301", "-", "--yes"}
 	s := open(t, filepath.Join(t.TempDir(), ".exhibit"), words())
@@ -249,6 +250,7 @@ func TestCase_36_deleted_documents_are_found_no_more(t *testing.T) {
 }
 
 func TestCase_37_a_shorter_version_leaves_no_tail(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, fake(), handbook())
 	p.sync(t)
 	files(t, p.docs, map[string]string{"leave.md": "# Leave\n\nEach parent has 16 weeks of paid leave.\n"})
