@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
-
-func contextOf() context.Context { return context.Background() }
 
 // embeddingServer answers POST /embeddings in the shape of OpenAI's, or with a fault from some request on.
 type embeddingServer struct {

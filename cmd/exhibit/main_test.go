@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // holdLock holds the writer's lock of a store until it is killed.
 func holdLock() {
-	if _, err := lockfile.Acquire(contextOf(), filepath.Join(os.Args[1], store.LockName), time.Second); err != nil {
+	if _, err := lockfile.Acquire(context.Background(), filepath.Join(os.Args[1], store.LockName), time.Second); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
