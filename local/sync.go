@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/exhibit-rag/exhibit"
-	"github.com/exhibit-rag/exhibit/internal/analysis"
 	"github.com/exhibit-rag/exhibit/internal/store"
 )
 
@@ -177,72 +173,6 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 		return nil, err
 	}
 	return run.close(ctx)
-}
-
-// begin stamps the collection and notes its roots. It is the first step that writes: by then every source was found,
-// and where vectors are to go, the embedder that makes new ones has answered once.
-func (run *syncRun) begin(ctx context.Context, plans []*plan) error {
-	stamps := store.Stamps{Chunker: run.s.chunker.Hash(), Analyser: analysis.Version}
-	if run.s.embedder != nil {
-		m := run.s.embedder.Model()
-		stamps.Model, stamps.Dimension = m.Name, m.Dimension
-	}
-	if err := run.stamp(ctx, stamps); err != nil {
-		return err
-	}
-	for _, p := range plans {
-		if err := run.keepRoot(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stamp makes the collection, or holds its stamps against those of now. A rebuild takes those of now instead, each only
-// of what it rebuilds.
-func (run *syncRun) stamp(ctx context.Context, want store.Stamps) error {
-	rebuild := run.req.Rebuild
-	if rebuild.Vectors && run.s.embedder == nil {
-		return &exhibit.Error{Op: "rebuild vectors", Source: "embed.provider", Kind: exhibit.ErrInvalid, Err: errors.New("it is none: there is nothing to embed with"), Hint: "set embed.provider to local or openai"}
-	}
-	switch {
-	case rebuild.Vectors:
-		dimension, err := run.tryEmbedder(ctx)
-		if err != nil {
-			return err
-		}
-		want.Dimension = dimension
-	case rebuild.Index:
-		model := store.Stamps{Model: want.Model, Dimension: want.Dimension}
-		if err := run.checkStamps(ctx, model); err != nil {
-			return err
-		}
-	}
-	ensure := run.w.EnsureCollection
-	if rebuild.Vectors || rebuild.Index {
-		ensure = run.w.Restamp
-	}
-	if err := ensure(ctx, run.collection, want); err != nil {
-		return storeError("sync", run.collection, err)
-	}
-	if !rebuild.Vectors {
-		return nil
-	}
-	return storeError("rebuild vectors", run.collection, run.w.DropVectors(ctx, run.collection))
-}
-
-// checkStamps holds the stored stamps of the collection, if it is there, against others.
-func (run *syncRun) checkStamps(ctx context.Context, want store.Stamps) error {
-	rows, err := run.s.disk.Collections(ctx)
-	if err != nil {
-		return storeError("sync", run.collection, err)
-	}
-	for _, row := range rows {
-		if row.Name == run.collection {
-			return storeError("sync", run.collection, row.Stamps.Check(run.collection, want))
-		}
-	}
-	return nil
 }
 
 // fingerprints reads what the collection holds; of one that is not there yet, nothing.
@@ -424,85 +354,6 @@ func (run *syncRun) replace(ctx context.Context, versions []store.Version) error
 		run.report.Chunks.Removed += c.Removed
 	}
 	return storeError("store documents", run.collection, err)
-}
-
-// removeMissing removes the documents of a root whose source is no longer there, but none whose source failed.
-func (run *syncRun) removeMissing(ctx context.Context, plans []*plan) error {
-	return run.remove(ctx, run.missing(plans))
-}
-
-func (run *syncRun) missing(plans []*plan) []string {
-	if run.req.KeepMissing {
-		return nil
-	}
-	var gone []string
-	for _, p := range plans {
-		if !p.complete {
-			continue
-		}
-		for id, f := range run.prints {
-			if _, still := run.seen[id]; !still && f.Root == p.name && !p.hides(id) {
-				gone = append(gone, id)
-			}
-		}
-	}
-	slices.Sort(gone)
-	return gone
-}
-
-// hides reports whether a docId lies below a folder that could not be read.
-func (p *plan) hides(id string) bool {
-	for _, prefix := range p.unknown {
-		if strings.HasPrefix(id, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func (run *syncRun) countMissing(plans []*plan) error {
-	run.report.Removed = run.missing(plans)
-	run.report.Documents.Removed = len(run.report.Removed)
-	return nil
-}
-
-// dropMoved forgets a root that is no longer there and whose documents this sync all found elsewhere, so that a later
-// sync of all roots does not miss it.
-func (run *syncRun) dropMoved(ctx context.Context, plans []*plan) error {
-	moved := map[string]bool{}
-	for id, f := range run.prints {
-		if _, seen := run.seen[id]; seen && f.Root != "" {
-			moved[f.Root] = true
-		}
-	}
-	for id, f := range run.prints {
-		if _, seen := run.seen[id]; !seen {
-			delete(moved, f.Root)
-		}
-	}
-	for _, p := range plans {
-		delete(moved, p.name)
-	}
-	for _, root := range slices.Sorted(maps.Keys(moved)) {
-		if _, err := os.Stat(run.s.rootPath(root)); !errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err := run.w.DropRoot(ctx, run.collection, root); err != nil {
-			return storeError("roots", run.collection, err)
-		}
-	}
-	return nil
-}
-
-func (run *syncRun) remove(ctx context.Context, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	removed, err := run.w.Remove(ctx, run.collection, ids)
-	slices.Sort(removed)
-	run.report.Removed = append(run.report.Removed, removed...)
-	run.report.Documents.Removed += len(removed)
-	return storeError("remove documents", run.collection, err)
 }
 
 // close ends the sync: unused vectors go, derived files are written, the report gets its revision.
