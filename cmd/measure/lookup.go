@@ -44,7 +44,7 @@ func (c *warmLookupCmd) Run(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	store, err := b.syncedStore(ctx, set, given)
+	store, err := b.syncedStore(ctx, set, given, false)
 	if err != nil {
 		return err
 	}

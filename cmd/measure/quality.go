@@ -61,7 +61,7 @@ func (c *qualityCmd) one(ctx context.Context, b *bench, s *measure.Section, name
 	}
 	model := exhibit.EmbeddingModel{Name: e5small.Name, Dimension: e5small.Dimension}
 	questions := &memory{Embedder: embed.NewLocal(model, e5small.Weights(), nil)}
-	store, err := b.syncedStore(ctx, set, questions)
+	store, err := b.syncedStore(ctx, set, questions, true)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,9 @@ func (c *qualityCmd) writeRun(res *eval.Result, name string) error {
 // storeFolder is where the store of a data set is kept between runs.
 func (b *bench) storeFolder(name string) string { return filepath.Join(b.cache, "stores", name) }
 
-// syncedStore opens the store of a data set, bringing it into step first.
-func (b *bench) syncedStore(ctx context.Context, set *eval.Set, embedder exhibit.Embedder) (*local.Store, error) {
+// syncedStore opens the store of a data set, bringing it into step first. With again it cuts and indexes every document
+// anew, so that the figures are those of this program; texts that come out as before keep their vectors.
+func (b *bench) syncedStore(ctx context.Context, set *eval.Set, embedder exhibit.Embedder, again bool) (*local.Store, error) {
 	folder := b.storeFolder(set.Name)
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (b *bench) syncedStore(ctx context.Context, set *eval.Set, embedder exhibit
 		return nil, err
 	}
 	start := time.Now()
-	report, err := store.Sync(ctx, local.SyncRequest{Roots: []local.Root{{Path: set.Corpus, JSONLines: true}}})
+	report, err := store.Sync(ctx, local.SyncRequest{Roots: []local.Root{{Path: set.Corpus, JSONLines: true}}, Rebuild: local.Rebuild{Chunks: again, Index: again}})
 	if err == nil && report.Documents.Failed > 0 {
 		err = fmt.Errorf("%d documents failed: %s: %s", report.Documents.Failed, report.Failures[0].DocID, report.Failures[0].Reason)
 	}
