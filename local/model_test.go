@@ -26,9 +26,10 @@ type model struct {
 
 func newModel() *model { return &model{named: map[string]string{}, next: map[string]int{}} }
 
-// check holds a store against the model and against the files of now.
-func (m *model) check(t testing.TB, s *local.Store, docs map[string]string) {
+// check holds a store against the model and against the files of now, and returns what is wrong.
+func (m *model) check(t testing.TB, s *local.Store, docs map[string]string) (wrong []string) {
 	t.Helper()
+	errorf := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	now := all(t, s)
 	perDoc := map[string]bool{}
 	highest := maps.Clone(m.next)
@@ -39,27 +40,28 @@ func (m *model) check(t testing.TB, s *local.Store, docs map[string]string) {
 		}
 		perDoc[k.DocID()] = true
 		if old, ok := m.named[key]; ok && old != text {
-			t.Errorf("%s named %q, and names %q", key, old, text)
+			errorf("%s named %q, and names %q", key, old, text)
 		} else if !ok && k.Index() < m.next[k.DocID()] {
-			t.Errorf("%s is new, and its index was passed before", key)
+			errorf("%s is new, and its index was passed before", key)
 		}
 		m.named[key] = text
 		highest[k.DocID()] = max(highest[k.DocID()], k.Index()+1)
 		if docs != nil && !strings.Contains(docs[k.DocID()], text) {
-			t.Errorf("%s: %q does not stand in the file", key, text)
+			errorf("%s: %q does not stand in the file", key, text)
 		}
 	}
 	m.next = highest
 	for id := range docs {
 		if !perDoc[id] {
-			t.Errorf("%s is not there", id)
+			errorf("%s is not there", id)
 		}
 	}
 	for id := range perDoc {
 		if _, ok := docs[id]; docs != nil && !ok {
-			t.Errorf("%s is still there", id)
+			errorf("%s is still there", id)
 		}
 	}
+	return wrong
 }
 
 // TestModel edits, adds, deletes, syncs and reopens at random, and compares with the model and with a store that was
@@ -76,6 +78,7 @@ func TestModel(t *testing.T) {
 		docs := map[string]string{"a.md": "The turbine spins.\n"}
 		m := newModel()
 		p.sync(t)
+		m.check(t, p.Store, docs)
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			name := rapid.SampledFrom([]string{"a.md", "b.md", "c/d.md"}).Draw(rt, "name")
 			switch rapid.SampledFrom([]string{"write", "write", "write", "remove", "delete", "reopen", "rebuild"}).Draw(rt, "step") {
@@ -103,9 +106,8 @@ func TestModel(t *testing.T) {
 				syncWith(t, p.Store, local.SyncRequest{Rebuild: local.Rebuild{Chunks: true, Index: true}})
 			}
 			p.sync(t)
-			m.check(t, p.Store, docs)
-			if t.Failed() {
-				rt.Fatal("see above")
+			if wrong := m.check(t, p.Store, docs); wrong != nil {
+				rt.Fatal(strings.Join(wrong, "\n"))
 			}
 		}
 		fresh := newPlace(t, words(), docs)
@@ -158,7 +160,9 @@ func TestHistory(t *testing.T) {
 			continue
 		}
 		t.Logf("%+v %+v", r.Documents, r.Chunks)
-		m.check(t, p.Store, nil)
+		if wrong := m.check(t, p.Store, nil); wrong != nil {
+			t.Error(strings.Join(wrong, "\n"))
+		}
 	}
 	fresh := open(t, filepath.Join(t.TempDir(), ".exhibit"), words())
 	sync(t, fresh, p.docs)
