@@ -28,6 +28,7 @@ const (
 	defaultBatch     = 64
 	defaultTimeout   = 30 * time.Second
 	defaultAttempts  = 5
+	queryAttempts    = 2
 	firstBackOff     = 500 * time.Millisecond
 	longestBackOff   = 20 * time.Second
 	longestErrorText = 300
@@ -101,12 +102,18 @@ func (o *OpenAI) Model() exhibit.EmbeddingModel {
 }
 
 // Embed answers the vectors of the texts. The server is told nothing of the kind: this API has no word for it.
-func (o *OpenAI) Embed(ctx context.Context, _ exhibit.TextKind, texts []string) ([][]float32, error) {
+//
+// A question is tried at most twice, since somebody waits for it and its lookup can go on without vectors.
+func (o *OpenAI) Embed(ctx context.Context, kind exhibit.TextKind, texts []string) ([][]float32, error) {
+	attempts := o.opt.Attempts
+	if kind == exhibit.Query {
+		attempts = min(attempts, queryAttempts)
+	}
 	out := make([][]float32, 0, len(texts))
 	model := o.Model()
 	for len(texts) > 0 {
 		n := o.batch(texts)
-		vectors, err := o.request(ctx, texts[:n])
+		vectors, err := o.request(ctx, texts[:n], attempts)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +177,7 @@ func (n *numbers) UnmarshalJSON(data []byte) error {
 }
 
 // request sends one batch, trying again where that may help.
-func (o *OpenAI) request(ctx context.Context, texts []string) ([][]float32, error) {
+func (o *OpenAI) request(ctx context.Context, texts []string, attempts int) ([][]float32, error) {
 	for i, t := range texts {
 		if t == "" {
 			return nil, o.fail(fmt.Errorf("text %d is empty", i), "")
@@ -193,7 +200,7 @@ func (o *OpenAI) request(ctx context.Context, texts []string) ([][]float32, erro
 		if !errors.As(err, &again) {
 			return nil, o.fail(err, "check embed.base-url, embed.model and the key; nothing that was stored is changed")
 		}
-		if attempt >= o.opt.Attempts {
+		if attempt >= attempts {
 			return nil, o.fail(fmt.Errorf("%w, after %d tries", err, attempt), "the next sync goes on from here; nothing that was stored is changed")
 		}
 		jittered := pause/2 + rand.N(pause/2+1)

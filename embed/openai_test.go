@@ -193,6 +193,16 @@ func TestOpenAIFaults(t *testing.T) {
 	}
 }
 
+func TestOpenAIGivesUpSoonerOnAQuestion(t *testing.T) {
+	h := start(t, embed.OpenAIOptions{}, status(503, "busy"))
+	if _, err := h.client.Embed(context.Background(), exhibit.Query, []string{"a"}); !errors.Is(err, exhibit.ErrEmbedder) {
+		t.Fatalf("error is %v", err)
+	}
+	if len(h.server.requests) != 2 {
+		t.Errorf("%d tries for a question that somebody waits for, wanted 2", len(h.server.requests))
+	}
+}
+
 func TestOpenAIDimensionAsked(t *testing.T) {
 	h := start(t, embed.OpenAIOptions{Dimensions: 8}, unit)
 	_, err := h.client.Embed(context.Background(), exhibit.Passage, []string{"a"})

@@ -212,16 +212,16 @@ func (s *Store) snapshot(ctx context.Context, collection string) (*store.Snapsho
 }
 
 // checkModel refuses to compare vectors of two models.
-func (s *Store) checkModel(st store.Stamps) error {
+func (s *Store) checkModel(collection string, st store.Stamps) error {
 	if s.embedder == nil || st.Model == "" {
 		return nil
 	}
 	m := s.embedder.Model()
 	if m.Name != st.Model {
-		return storeError("", "", &store.StampError{Name: "model", Stored: st.Model, Wanted: m.Name})
+		return storeError("", "", &store.StampError{Collection: collection, Name: "model", Stored: st.Model, Wanted: m.Name})
 	}
 	if m.Dimension != 0 && st.Dimension != 0 && m.Dimension != st.Dimension {
-		return storeError("", "", &store.StampError{Name: "dimension", Stored: fmt.Sprint(st.Dimension), Wanted: fmt.Sprint(m.Dimension)})
+		return storeError("", "", &store.StampError{Collection: collection, Name: "dimension", Stored: fmt.Sprint(st.Dimension), Wanted: fmt.Sprint(m.Dimension)})
 	}
 	return nil
 }

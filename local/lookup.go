@@ -27,7 +27,7 @@ func (s *Store) Lookup(ctx context.Context, req exhibit.LookupRequest) (*exhibit
 	defer snap.Close()
 	n := s.session(snap)
 	if req.Settings.SearchMode.Value != exhibit.ModeLexical {
-		if err := s.checkModel(snap.Stamps()); err != nil {
+		if err := s.checkModel(req.Collection, snap.Stamps()); err != nil {
 			return nil, err
 		}
 	}

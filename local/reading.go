@@ -336,6 +336,9 @@ func (run *syncRun) same(r *readResult, hash store.Hash, reader string) bool {
 	if !had || run.req.Rebuild.Chunks || old.SourceHash != hash || old.Reader != reader {
 		return false
 	}
+	if run.req.Rebuild.Stale && old.ConfigHash != run.s.chunker.Hash() {
+		return false
+	}
 	r.unchanged = true
 	if old.Root != r.root || old.Source != r.source {
 		r.unchanged = false

@@ -260,7 +260,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	if stamps.Model == "" {
 		return nil, nil
 	}
-	if err := n.s.checkModel(stamps); err != nil {
+	if err := n.s.checkModel(n.snap.Collection(), stamps); err != nil {
 		return nil, err
 	}
 	n.embedding.Lock()
@@ -276,7 +276,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 		return nil, err
 	}
 	if stamps.Dimension != 0 && len(vectors[0]) != stamps.Dimension {
-		return nil, storeError("", "", &store.StampError{Name: "dimension", Stored: strconv.Itoa(stamps.Dimension), Wanted: strconv.Itoa(len(vectors[0]))})
+		return nil, storeError("", "", &store.StampError{Collection: n.snap.Collection(), Name: "dimension", Stored: strconv.Itoa(stamps.Dimension), Wanted: strconv.Itoa(len(vectors[0]))})
 	}
 	n.asked, n.question = query, vectors[0]
 	return vectors[0], nil

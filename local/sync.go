@@ -23,6 +23,7 @@ type Root struct {
 
 // Rebuild says what a sync makes again though its sources did not change.
 type Rebuild struct {
+	Stale   bool // cut the documents again that another chunker configuration cut
 	Chunks  bool // cut every document again
 	Vectors bool // embed every chunk again, with the embedder of now
 	Index   bool // write the derived files again

@@ -89,7 +89,7 @@ func (c *evalCmd) syncCorpus(ctx context.Context, a *app, env *environment, set 
 		return err
 	}
 	defer store.Close()
-	report, err := store.Sync(ctx, local.SyncRequest{Collection: a.cli.Collection, Roots: []local.Root{{Path: set.Corpus, JSONLines: true}}})
+	report, err := store.Sync(ctx, local.SyncRequest{Collection: a.cli.Collection, Roots: []local.Root{{Path: set.Corpus, JSONLines: true}}, Rebuild: local.Rebuild{Stale: true}})
 	line.end()
 	if err != nil {
 		return err

@@ -221,7 +221,7 @@ func (c *lookupCmd) sync(ctx context.Context, a *app, env *environment) error {
 		return err
 	}
 	defer store.Close()
-	req := local.SyncRequest{Collection: a.cli.Collection}
+	req := local.SyncRequest{Collection: a.cli.Collection, Rebuild: local.Rebuild{Stale: true}}
 	for _, s := range c.In {
 		req.Roots = append(req.Roots, local.Root{Path: s, Include: env.set.strings("sync.include"), Exclude: env.set.strings("sync.exclude")})
 	}
@@ -267,7 +267,24 @@ func (c *lookupCmd) printLines(a *app, id string, res *exhibit.LookupResult) err
 		}
 	}
 	c.printWarnings(a, res)
-	return a.printLine("ledger", w.Ledger)
+	if err := a.printLine("ledger", w.Ledger); err != nil {
+		return err
+	}
+	return a.printLine("answer", answerLine{w.LookupID, w.Collection, w.Revision, w.Query, w.Settings, w.Omitted, w.NextCursor, w.Short, w.Degraded, w.Warnings})
+}
+
+// answerLine is what an answer says beside its evidence and its ledger, the last line of jsonl.
+type answerLine struct {
+	LookupID   string                   `json:"lookup_id"`
+	Collection string                   `json:"collection"`
+	Revision   string                   `json:"revision"`
+	Query      string                   `json:"query"`
+	Settings   wire.Settings            `json:"settings"`
+	Omitted    wire.List[wire.Omitted]  `json:"omitted"`
+	NextCursor string                   `json:"next_cursor,omitempty"`
+	Short      *wire.Short              `json:"short,omitempty"`
+	Degraded   wire.List[wire.Degraded] `json:"degraded"`
+	Warnings   wire.List[string]        `json:"warnings"`
 }
 
 // printAccount prints, after the evidence, the ledger line, what was left out, and what to know. For people it stands
