@@ -10,7 +10,8 @@ import (
 type List struct{ patterns []pattern }
 
 type pattern struct {
-	parts    []string // of the pattern, split at slashes; ** stands for any number of folders
+	literal  string   // what stands before the first wildcard of an anchored pattern
+	parts    []string // of the rest, split at slashes; ** stands for any number of folders
 	negate   bool
 	dirOnly  bool
 	anchored bool // relative to the folder of the file; else it matches at any depth
@@ -46,7 +47,21 @@ func parseLine(line string) (pattern, bool) {
 		return p, false
 	}
 	p.anchored = strings.Contains(line, "/")
-	p.parts = strings.Split(strings.TrimPrefix(line, "/"), "/")
+	line = strings.TrimPrefix(line, "/")
+	if p.anchored {
+		// As git does, which makes the ** of a**/b stand for any number of folders, though the manual asks for a slash before it.
+		if at := strings.IndexAny(line, `*?[\`); at >= 0 {
+			p.literal, line = line[:at], line[at:]
+		} else {
+			p.literal, line = line, ""
+		}
+	}
+	p.parts = strings.Split(line, "/")
+	for i, part := range p.parts {
+		if p.anchored && len(part) > 2 && strings.Trim(part, "*") == "" {
+			p.parts[i] = "**"
+		}
+	}
 	return p, true
 }
 
@@ -68,7 +83,8 @@ func (p pattern) match(path string, dir bool) bool {
 	if !p.anchored {
 		return Part(p.parts[0], path[strings.LastIndexByte(path, '/')+1:])
 	}
-	return parts(p.parts, strings.Split(path, "/"))
+	rest, ok := strings.CutPrefix(path, p.literal)
+	return ok && parts(p.parts, strings.Split(rest, "/"))
 }
 
 // Glob tells whether a slash path as a whole matches a pattern in which * and ? match within a folder and ** across folders. A pattern
