@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/exhibit-rag/exhibit"
@@ -68,6 +69,7 @@ type Store struct {
 	reader   exhibit.Reader
 	chunker  chunk.Config
 	secret   []byte
+	counted  sync.Map // collection → counted
 }
 
 // Open opens the store in a folder, and makes it where there is none. The error wraps exhibit.ErrCorruptStore,

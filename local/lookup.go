@@ -70,14 +70,33 @@ func (n *session) warnings(ctx context.Context, req exhibit.LookupRequest) ([]st
 	if !n.s.hasWords(req.Query) {
 		out = append(out, "the question holds no word to search for, only stop words or punctuation")
 	}
-	counts, err := n.snap.Counts(ctx, n.s.chunker.Hash())
+	counts, err := n.counts(ctx)
 	if err != nil {
-		return nil, storeError("count documents", "", err)
+		return nil, err
 	}
 	if req.Access == nil && counts.Stale > 0 {
 		out = append(out, fmt.Sprintf("%d of %d documents were cut by another chunker configuration; exhibit sync --rebuild chunks mends them", counts.Stale, counts.Documents))
 	}
 	return out, nil
+}
+
+// counted are the counts of a collection at one revision, which decides them: counting takes longer than a search.
+type counted struct {
+	revision string
+	counts   store.Counts
+}
+
+func (n *session) counts(ctx context.Context) (store.Counts, error) {
+	name, revision := n.snap.Collection(), n.snap.Revision()
+	if c, ok := n.s.counted.Load(name); ok && c.(counted).revision == revision {
+		return c.(counted).counts, nil
+	}
+	counts, err := n.snap.Counts(ctx, n.s.chunker.Hash())
+	if err != nil {
+		return counts, storeError("count documents", name, err)
+	}
+	n.s.counted.Store(name, counted{revision, counts})
+	return counts, nil
 }
 
 // FetchRequest names what to fetch: a key, a citation or a docId each.
