@@ -80,6 +80,9 @@ func (c *doctorCmd) checks(ctx context.Context, a *app, env *environment) []chec
 	}
 	for _, name := range names {
 		checks = append(checks, collectionChecks(ctx, env, store, name)...)
+		if c.Deep {
+			checks = append(checks, windowChecks(ctx, env, store, name)...)
+		}
 	}
 	return checks
 }
@@ -133,6 +136,22 @@ func collectionChecks(ctx context.Context, env *environment, store *local.Store,
 		warn("it is one document: every answer meets rag.max-chunks-per-document", "raise rag.max-chunks-per-document, or set rag.cap-mode: soft")
 	}
 	return checks
+}
+
+// windowChecks counts the chunks that the built-in encoder cannot read at once.
+func windowChecks(ctx context.Context, env *environment, store *local.Store, name string) []check {
+	if env.set.text("embed.provider") != "local" {
+		return nil
+	}
+	n, err := store.Windowed(ctx, name)
+	if err != nil {
+		return []check{failed("collection "+name, err)}
+	}
+	if n == 0 {
+		return []check{{Name: "collection " + name, Result: "ok", Detail: "every chunk is embedded in one piece"}}
+	}
+	return []check{{Name: "collection " + name, Result: "warn", Detail: fmt.Sprintf("%d chunks are longer than the encoder reads at once; their vectors are means of windows", n),
+		Hint: "lower chunk.max-tokens and exhibit sync --rebuild chunks -c " + name}}
 }
 
 // effectiveSettings lists every setting with its value and origin. A setting that names a variable with a secret says
