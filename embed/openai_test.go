@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	r.Header.Set("X-Inputs", fmt.Sprint(len(got.Body.Input)))
 	step(w, r)
+}
+
+// seen returns the requests so far. A client that gave up on one does not wait for its handler.
+func (s *server) seen() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
 }
 
 func inputs(r *http.Request) (n int) {
@@ -118,10 +126,10 @@ func TestOpenAIRequestAndOrder(t *testing.T) {
 	if d := cmp.Diff(want, vectors); d != "" {
 		t.Error(d)
 	}
-	if len(h.server.requests) != 2 {
-		t.Fatalf("%d requests for 4 texts in batches of 3", len(h.server.requests))
+	if len(h.server.seen()) != 2 {
+		t.Fatalf("%d requests for 4 texts in batches of 3", len(h.server.seen()))
 	}
-	first := h.server.requests[0]
+	first := h.server.seen()[0]
 	if first.Path != "/v1/embeddings" || first.Authorization != "Bearer k" || first.Body.Model != "small" || first.Body.Dimensions != 4 || first.Body.EncodingFormat != "float" {
 		t.Errorf("request is %+v", first)
 	}
@@ -186,8 +194,8 @@ func TestOpenAIFaults(t *testing.T) {
 			if exhibit.HintOf(err) == "" {
 				t.Error("no hint")
 			}
-			if len(h.server.requests) != c.requests {
-				t.Errorf("%d requests, wanted %d", len(h.server.requests), c.requests)
+			if len(h.server.seen()) != c.requests {
+				t.Errorf("%d requests, wanted %d", len(h.server.seen()), c.requests)
 			}
 		})
 	}
@@ -198,8 +206,8 @@ func TestOpenAIGivesUpSoonerOnAQuestion(t *testing.T) {
 	if _, err := h.client.Embed(context.Background(), exhibit.Query, []string{"a"}); !errors.Is(err, exhibit.ErrEmbedder) {
 		t.Fatalf("error is %v", err)
 	}
-	if len(h.server.requests) != 2 {
-		t.Errorf("%d tries for a question that somebody waits for, wanted 2", len(h.server.requests))
+	if len(h.server.seen()) != 2 {
+		t.Errorf("%d tries for a question that somebody waits for, wanted 2", len(h.server.seen()))
 	}
 }
 
@@ -220,8 +228,8 @@ func TestOpenAIHeedsContext(t *testing.T) {
 	if _, err := h.client.Embed(ctx, exhibit.Passage, []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	if len(h.server.requests) != 1 {
-		t.Errorf("%d requests after the end of ctx", len(h.server.requests))
+	if len(h.server.seen()) != 1 {
+		t.Errorf("%d requests after the end of ctx", len(h.server.seen()))
 	}
 }
 
