@@ -114,6 +114,24 @@ func TestKilledSyncProcess(t *testing.T) {
 	}
 }
 
+// undisturbed returns how long a sync of the first generation takes on this machine, in this build.
+func undisturbed(t *testing.T) time.Duration {
+	t.Helper()
+	w, err := open(t, t.TempDir()).Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := killSync(t.Context(), w, 0); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return took
+}
+
 // TestKill kills a sync at random moments with SIGKILL: 24 times, with EXHIBIT_SLOW=1 250 times. Each time the store opens at once, every document is whole in
 // one generation, counters never fall, a deep check finds nothing; and in the end one undisturbed sync gives the state that a fresh store has.
 func TestKill(t *testing.T) {
@@ -127,8 +145,9 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	gen, seen := 0, 0
 	counters := map[string]int{}
+	window := max(60*time.Millisecond, 3*undisturbed(t))
 	for range kills {
-		gen = killOnce(t, dir, gen, time.Duration(r.IntN(60_000))*time.Microsecond)
+		gen = killOnce(t, dir, gen, time.Duration(r.Int64N(int64(window))))
 		s := open(t, dir)
 		seen += wholeGenerations(t, s, counters)
 		intact(t, s)
