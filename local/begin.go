@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/internal/analysis"
@@ -112,7 +113,7 @@ func (run *syncRun) claimAll(plans []*plan) error {
 			if e.bad {
 				continue
 			}
-			if err := run.claim(p, e); err != nil {
+			if err := run.claim(plans, p, e); err != nil {
 				return err
 			}
 		}
@@ -128,14 +129,14 @@ func (run *syncRun) claimAll(plans []*plan) error {
 }
 
 // claim notes who brings a docId, and refuses it to a second source or root.
-func (run *syncRun) claim(p *plan, e entry) error {
+func (run *syncRun) claim(plans []*plan, p *plan, e entry) error {
 	if first, ok := run.seen[e.docID]; ok {
 		return &exhibit.Error{Op: "sync", Source: e.docID, Kind: exhibit.ErrInvalid, Err: fmt.Errorf("two sources have this docId: %s and %s", first, e.path),
 			Hint: "--id-root FOLDER makes docIds relative to a folder above both"}
 	}
 	run.seen[e.docID] = e.path
 	old, had := run.prints[e.docID]
-	if had && p.name != "" && old.Root != p.name && old.Root != "" {
+	if had && p.name != "" && old.Root != p.name && old.Root != "" && !leaves(plans, old.Root, e.docID) {
 		if _, err := os.Stat(run.s.rootPath(old.Root)); err == nil {
 			first := run.s.rootPath(old.Root)
 			hint := "--id-root FOLDER makes docIds relative to a folder above both; or sync into another collection with -c"
@@ -146,4 +147,15 @@ func (run *syncRun) claim(p *plan, e entry) error {
 		}
 	}
 	return nil
+}
+
+// leaves reports whether a root is read in this sync and surely has no source of a docId any more, be it one that
+// cannot be read.
+func leaves(plans []*plan, root, docID string) bool {
+	for _, p := range plans {
+		if p.name == root {
+			return p.complete && !p.hides(docID) && !slices.ContainsFunc(p.entries, func(e entry) bool { return e.docID == docID })
+		}
+	}
+	return false
 }
