@@ -1,10 +1,12 @@
 package read
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
 
@@ -21,13 +23,17 @@ const sniffed = 64 << 10
 // never fails: what nothing is known about is text/plain or application/octet-stream.
 //
 // Markdown, MDX and source code are told by their extension, since they look like plain text (or begin like a web page); a text without
-// a known extension is a web page, JSON or XML if it begins like one.
+// a known extension is a web page, JSON or XML if it begins like one. The mark of a binary format, such as MZ or GIF89a, in a file that
+// is named as text counts for nothing where all of the sample is text.
 func Detect(path string, data []byte) string {
 	data = data[:min(len(data), sniffed)]
 	m := mimetype.Detect(data)
 	if !isText(m) {
-		if m.Is(binary) && decodes(data) {
+		switch {
+		case m.Is(binary) && decodes(data):
 			return byName(path, "text/plain")
+		case typeOfName(path) != "" && isClean(data) && !bytes.HasPrefix(data, []byte("%PDF-")):
+			return byName(path, plainType(m.String()))
 		}
 		return plainType(m.String())
 	}
@@ -68,11 +74,30 @@ func decodes(data []byte) bool {
 	}
 	control := 0
 	for _, r := range t.Text {
-		if r < 0x20 && r != '\n' && r != '\r' && r != '\t' && r != '\f' && r != 0x1b {
+		if isControl(r) {
 			control++
 		}
 	}
 	return control*100 <= len(t.Text)
+}
+
+// isClean tells whether data is UTF-8 without control characters, which no file of a binary format is. Its last character may be cut.
+func isClean(data []byte) bool {
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r == utf8.RuneError && n == 1 {
+			return !utf8.FullRune(data)
+		}
+		if isControl(r) {
+			return false
+		}
+		data = data[n:]
+	}
+	return true
+}
+
+func isControl(r rune) bool {
+	return r < 0x20 && r != '\n' && r != '\r' && r != '\t' && r != '\f' && r != 0x1b
 }
 
 func isText(m *mimetype.MIME) bool {

@@ -54,3 +54,22 @@ func TestCase_40_file_without_text_is_a_failure(t *testing.T) {
 		}
 	}
 }
+
+func TestDetectTextThatBeginsLikeABinaryFormat(t *testing.T) {
+	for _, tc := range []struct{ path, data, want string }{
+		{"mz.md", "MZ is the mark of a program.\n", "text/markdown"},
+		{"gif.txt", "GIF89a is a format of images.\n", "text/plain"},
+		{"swf.md", "FWS and CWS — both are Flash.\n", "text/markdown"},
+		{"sniff.py", "# coding: utf-8\nMARK = '%PDF-1.7'\n", "text/x-python"},
+		{"pdf.md", "A file begins with `%PDF-1.7`.\n", "text/markdown"},
+		{"cut.md", "MZ " + strings.Repeat("é", sniffed), "text/markdown"},
+		{"real.md", "%PDF-1.7\n1 0 obj\n<< >>\nendobj\n", "application/pdf"},
+		{"real.txt", "GIF89a\x01\x00\x01\x00\x80\x00\x00", "image/gif"},
+		{"rich.md", "{\\rtf1 hello}\n", "text/rtf"},
+		{"noname", "MZ is the mark of a program.\n", "application/vnd.microsoft.portable-executable"},
+	} {
+		if got := Detect(tc.path, []byte(tc.data)); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.path, got, tc.want)
+		}
+	}
+}
