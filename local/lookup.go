@@ -162,6 +162,10 @@ func (s *Store) missing(ctx context.Context, snap *store.Snapshot, want exhibit.
 	if access != nil || want.Key.Kind() != exhibit.KeyChunk {
 		return e
 	}
+	whole := exhibit.Citation{Collection: want.Collection, DocID: want.Key.String()}
+	if row, err := snap.Document(ctx, whole.DocID); err == nil && row.State == store.Current {
+		e.Hint = "a document has this name; it is " + whole.String()
+	}
 	past, err := snap.History(ctx, want.Key.DocID(), want.Key.Index())
 	if err != nil || len(past) == 0 {
 		return e
