@@ -137,7 +137,7 @@ func (s *Store) Sync(ctx context.Context, req SyncRequest) (*SyncReport, error) 
 	}
 	w, err := s.disk.Lock(ctx)
 	if err != nil {
-		return nil, storeError("lock store", s.disk.Folder(), err)
+		return nil, storeError("lock store", "", err)
 	}
 	defer w.Close()
 	run := &syncRun{s: s, w: w, req: req, collection: collection, count: count, report: &SyncReport{Collection: collection}, seen: map[string]string{}, published: time.Now()}
