@@ -234,7 +234,7 @@ func TestCase_55_overflow_policies(t *testing.T) {
 	big.Text = strings.Repeat("x", 300)
 	hits := append([]exhibit.Hit{chunk("first", 0, 1), big}, chunks("small 0", "small 1")...)
 	hits[2].Score, hits[3].Score = 0.5, 0.4
-	for overflow, want := range map[string]string{"skip": "[first#chunk-0 small#chunk-0 small#chunk-1]", "strict": "[first#chunk-0]"} {
+	for overflow, want := range map[string]string{"skip": "[first#chunk-0 small#chunk-0 small#chunk-1]", "strict": "[first#chunk-0]", "cut": "[first#chunk-0 small#chunk-0 small#chunk-1]"} {
 		r := over(dense(hits...), &exhibit.RetrieverOptions{Projector: exhibittest.FakeProjector{}})
 		res := exhibittest.Lookup(t, r, exhibit.LookupRequest{Query: "q", Format: "text", Settings: exhibit.LookupSettings{MaxCharacters: set(200), Overflow: set(overflow)}})
 		if got := fmt.Sprint(keysOf(res)); got != want {
@@ -243,6 +243,9 @@ func TestCase_55_overflow_policies(t *testing.T) {
 		e := entryOf(t, res, "big#chunk-0")
 		if _, characters := e.Over(); e.Reason != exhibit.OverBudgetDrop || characters == 0 {
 			t.Errorf("%s: %+v over by %d", overflow, e, characters)
+		}
+		if asks := overflow != "cut"; res.Short == nil || strings.Contains(res.Short.Hint, "project.overflow: cut") != asks || !strings.Contains(res.Short.Hint, "raise project.max-characters") {
+			t.Errorf("%s: %+v", overflow, res.Short)
 		}
 		if res.Projection == nil || res.Projection.Characters > 200 {
 			t.Errorf("%s: %+v", overflow, res.Projection)

@@ -169,6 +169,18 @@ func (run *lookup) crowding() string {
 	return fmt.Sprintf("%d documents hold all candidates; ", len(docs))
 }
 
+// budgetHint names the budget that is set and, where nothing is cut yet, the policy.
+func (run *lookup) budgetHint() string {
+	hint := "raise " + KeyMaxCharacters
+	if run.set.MaxTokens.IsSet() {
+		hint = "raise " + KeyMaxTokens
+	}
+	if run.set.Overflow.Value != string(OverflowCut) {
+		hint += ", or set " + KeyOverflow + ": cut"
+	}
+	return hint
+}
+
 // shortHint names the setting that would fill the answer.
 func (run *lookup) shortHint(count map[Reason]int) string {
 	full := false
@@ -176,10 +188,8 @@ func (run *lookup) shortHint(count map[Reason]int) string {
 		full = full || l.Hits >= l.Asked
 	}
 	switch {
-	case count[OverBudgetDrop] > 0 && run.set.MaxTokens.IsSet():
-		return "raise " + KeyMaxTokens + ", or set " + KeyOverflow + ": cut"
 	case count[OverBudgetDrop] > 0:
-		return "raise " + KeyMaxCharacters + ", or set " + KeyOverflow + ": cut"
+		return run.budgetHint()
 	case count[DocumentCap] > 0:
 		if full {
 			return run.crowding() + fmt.Sprintf("raise %s to reach further documents, raise %s, or set %s: soft", KeyRetrieveK, KeyMaxChunks, KeyCapMode)
