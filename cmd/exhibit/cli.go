@@ -54,6 +54,7 @@ func (a *app) parser(exit func(int)) (*kong.Kong, error) {
 		kong.Description("Evidence for agents: chunks with a stable key, an exact place, and an account of what was left out."),
 		kong.Writers(a.out, a.err),
 		kong.Exit(exit),
+		kong.WithHyphenPrefixedParameters(true), // a cursor may begin with '-', and -3 gets the message of its setting
 		kong.Vars{"version": "exhibit " + version()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Help(func(options kong.HelpOptions, ctx *kong.Context) error {

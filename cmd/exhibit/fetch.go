@@ -127,8 +127,7 @@ func (c *fetchCmd) print(ctx context.Context, a *app, store *local.Store, names 
 	if err != nil {
 		return err
 	}
-	_, err = a.out.WriteString(p.Text)
-	return err
+	return a.printRendered(p.Text)
 }
 
 // fetchedDocument is a document with its text form.

@@ -136,7 +136,7 @@ func (c *lookupCmd) requests(a *app, env *environment, format string) ([]asked, 
 		return nil, err
 	}
 	if c.Query == "-" {
-		base.Query = strings.TrimRight(base.Query, "\r\n")
+		base.Query = strings.TrimRight(strings.TrimPrefix(base.Query, "\ufeff"), "\r\n")
 	}
 	if strings.TrimSpace(base.Query) == "" {
 		return nil, &exhibit.Error{Op: "question", Kind: exhibit.ErrInvalid, Err: errors.New("it is empty"), Hint: `exhibit lookup "your question", or pipe it in with -`}
@@ -245,7 +245,7 @@ func (c *lookupCmd) print(a *app, format, id string, res *exhibit.LookupResult) 
 		return a.printJSON(wire.FromLookup(res, mode))
 	}
 	if res.Projection != nil {
-		if _, err := a.out.WriteString(res.Projection.Text); err != nil {
+		if err := a.printRendered(res.Projection.Text); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -169,10 +170,13 @@ func flatten(err error) []error {
 }
 
 // oneLine keeps a message on its line: control characters, also those of file names, are shown escaped.
-func oneLine(s string) string {
+func oneLine(s string) string { return escapeControls(s, "") }
+
+// escapeControls shows the control characters that are not in keep as \x1b and the like.
+func escapeControls(s, keep string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if unicode.IsControl(r) && !strings.ContainsRune(keep, r) {
 			fmt.Fprintf(&b, `\x%02x`, r)
 		} else {
 			b.WriteRune(r)

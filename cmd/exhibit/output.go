@@ -74,6 +74,15 @@ func (a *app) printLine(kind string, v any) error {
 	return err
 }
 
+// printRendered prints a projection. A terminal is never shown a document's control characters, whatever the format.
+func (a *app) printRendered(text string) error {
+	if a.out.terminal {
+		text = escapeControls(text, "\n\t")
+	}
+	_, err := a.out.WriteString(text)
+	return err
+}
+
 // colour reports whether standard output is coloured: a flag beats NO_COLOR, which beats the terminal.
 func (a *app) colour() bool {
 	switch a.cli.Color {

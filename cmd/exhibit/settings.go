@@ -115,8 +115,18 @@ func (f *yamlFile) walk(prefix string, n *yaml.Node) {
 
 func (f *yamlFile) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", f.name, n.Line) }
 
+func isNull(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && v.Tag == "!!null" }
+
+// isGroup reports whether settings begin with this name and a dot.
+func isGroup(key string) bool {
+	return slices.ContainsFunc(table(), func(s setting) bool { return strings.HasPrefix(s.key, key+".") })
+}
+
 func (f *yamlFile) one(key string, name, v *yaml.Node) {
 	row, ok := find(key)
+	if !ok && isNull(v) && isGroup(key) {
+		return
+	}
 	if !ok {
 		f.problems.unknown(f.at(name), key)
 		return
@@ -128,7 +138,7 @@ func (f *yamlFile) one(key string, name, v *yaml.Node) {
 	f.seen[key] = name.Line
 	got := value{from: f.from, place: f.at(name)}
 	switch {
-	case v.Kind == yaml.ScalarNode && v.Tag == "!!null":
+	case isNull(v):
 		return
 	case v.Kind == yaml.ScalarNode:
 		got.raw = v.Value

@@ -131,8 +131,11 @@ func TestColourOnATerminal(t *testing.T) {
 		}
 	}
 	b.env = plain
-	if screen, _, _ := b.terminal(t, true, "", "fetch", "a.md#chunk-0"); strings.Contains(screen, "\x1b[31m") {
-		t.Errorf("fetch: %q", screen)
+	for _, args := range [][]string{{"fetch", "a.md#chunk-0"}, {"fetch", "-o", "markdown", "a.md#chunk-0"}, {"lookup", "-o", "markdown", "turbine"}, {"lookup", "-o", "xml", "turbine"}, {"lookup", "--json", "turbine"}} {
+		screen, _, code := b.terminal(t, true, "", args...)
+		if code != 0 || strings.Contains(screen, "\x1b[31m") || strings.Contains(screen, "\u009b") || !strings.Contains(screen, "1b[31mspins") {
+			t.Errorf("%v: %d %q", args, code, screen)
+		}
 	}
 }
 
