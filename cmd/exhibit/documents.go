@@ -98,7 +98,7 @@ func wireDocument(d local.DocumentRow) wire.Document {
 }
 
 type deleteCmd struct {
-	DocIDs []string `arg:"" name:"doc-id" help:"docIds of the documents."`
+	DocIDs []string `arg:"" name:"doc-id" help:"docIds of the documents; - reads one a line."`
 	Yes    bool     `help:"Do not ask; needed where there is no terminal."`
 }
 
@@ -112,8 +112,12 @@ func (c *deleteCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	ids, err := a.names(c.DocIDs, "docIds")
+	if err != nil {
+		return err
+	}
 	if !c.Yes {
-		if err := a.confirm(fmt.Sprintf("delete %s from %s?", someOf(c.DocIDs, false), a.cli.Collection)); err != nil {
+		if err := a.confirm(fmt.Sprintf("delete %s from %s?", someOf(ids, false), a.cli.Collection)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +130,7 @@ func (c *deleteCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer store.Close()
-	report, err := store.Delete(ctx, a.cli.Collection, c.DocIDs)
+	report, err := store.Delete(ctx, a.cli.Collection, ids)
 	if err != nil {
 		return err
 	}
