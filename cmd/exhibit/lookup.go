@@ -126,6 +126,9 @@ func (c *lookupCmd) requests(a *app, env *environment, format string) ([]asked, 
 		}
 	}
 	if c.Queries != "" {
+		if c.Query != "" || c.Cursor != "" {
+			return nil, &exhibit.Error{Op: "questions", Kind: exhibit.ErrInvalid, Err: errors.New("--queries and a question or a cursor were given"), Hint: "give the file alone, or one question"}
+		}
 		return c.fromFile(base)
 	}
 	if c.Query == "" {
