@@ -131,18 +131,21 @@ func (c *lookupCmd) requests(a *app, env *environment, format string) ([]asked, 
 		}
 		return c.fromFile(base)
 	}
-	if c.Query == "" {
-		hint := `exhibit lookup "your question", or pipe it in with -`
-		return nil, &exhibit.Error{Op: "question", Kind: exhibit.ErrInvalid, Err: errors.New("there is none"), Hint: hint}
+	from, why := c.Query, "it is empty"
+	if from == "" {
+		why = "there is none"
+		if a.piped() {
+			from = "-"
+		}
 	}
-	if base.Query, err = a.readArgument(c.Query, "question", 1<<20); err != nil {
+	if base.Query, err = a.readArgument(from, "question", 1<<20); err != nil {
 		return nil, err
 	}
-	if c.Query == "-" {
+	if from == "-" {
 		base.Query = strings.TrimRight(strings.TrimPrefix(base.Query, "\ufeff"), "\r\n")
 	}
 	if strings.TrimSpace(base.Query) == "" {
-		return nil, &exhibit.Error{Op: "question", Kind: exhibit.ErrInvalid, Err: errors.New("it is empty"), Hint: `exhibit lookup "your question", or pipe it in with -`}
+		return nil, &exhibit.Error{Op: "question", Kind: exhibit.ErrInvalid, Err: errors.New(why), Hint: `exhibit lookup "your question", or pipe it in with -`}
 	}
 	return []asked{{req: base}}, nil
 }

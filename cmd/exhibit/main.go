@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -49,6 +50,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] == "__complete" {
 		a.complete(ctx, args[1:])
 		return 0
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return a.fail(&exhibit.Error{Source: fmt.Sprintf("%q", arg), Kind: exhibit.ErrInvalid, Err: errors.New("this argument is not valid UTF-8"),
+				Hint: "convert it to UTF-8; of a file whose name is not, name the folder"})
+		}
 	}
 	exit := -1
 	parser, err := a.parser(func(code int) { exit = code; panic(exitNow{}) })

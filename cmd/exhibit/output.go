@@ -111,6 +111,12 @@ func (a *app) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
+// piped reports whether standard input is a pipe or a file, from which a verb without an argument reads.
+func (a *app) piped() bool {
+	info, err := a.in.Stat()
+	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular() && info.Size() > 0)
+}
+
 // readArgument returns an argument, or for "-" the whole of standard input.
 func (a *app) readArgument(arg, what string, limit int64) (string, error) {
 	if arg != "-" {

@@ -116,8 +116,8 @@ func (c *encoderCmd) Run(ctx context.Context, b *bench) error {
 				}
 			}
 		}
-		b.say("%-10s %d texts of %d to %d tokens: cosine least %.9f (text %d, %d tokens), mean %.9f", kernel, len(ids), shortest, longest, least, at, len(ids[at]), sum/float64(len(ids)))
-		s.Rows = append(s.Rows, measure.Row{What: "least cosine, kernel " + kernel, Goal: "≥ .999 over ≥ 1,000 texts of 1 to 512 tokens", Found: fmt.Sprintf("%.9f over %d texts", least, len(ids)),
+		b.say("%-10s %d texts of %d to %d tokens: cosine least 1 − %.1e (text %d, %d tokens), mean 1 − %.1e", kernel, len(ids), shortest, longest, 1-least, at, len(ids[at]), 1-sum/float64(len(ids)))
+		s.Rows = append(s.Rows, measure.Row{What: "least cosine, kernel " + kernel, Goal: "≥ .999 over ≥ 1,000 texts of 1 to 512 tokens", Found: fmt.Sprintf("1 − %.1e over %d texts", 1-least, len(ids)),
 			Met: least >= .999 && len(ids) >= 1000 && shortest == 1 && longest == 512})
 	}
 	return b.finish(s)
