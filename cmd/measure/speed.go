@@ -65,7 +65,7 @@ func (c *encoderSpeedCmd) Run(ctx context.Context, b *bench) error {
 	return b.finish(&measure.Section{Name: "encoder-speed", Title: "Speed of the encoder beside ONNX Runtime", Rows: []measure.Row{
 		{What: fmt.Sprintf("texts/s at 128 tokens, ours / ONNX Runtime fp32, %d threads", c.Threads), Goal: "≥ .8", Found: fmt.Sprintf("%.3f (median of %d rounds, %.3f to %.3f)", t, len(texts), measure.Percentile(texts, 0), measure.Percentile(texts, 1)), Met: t >= .8},
 		{What: "time of a 14-token query on one core, ours / ONNX Runtime fp32", Goal: "≤ 1.3", Found: fmt.Sprintf("%.3f (median of %d rounds, %.3f to %.3f)", q, len(query), measure.Percentile(query, 0), measure.Percentile(query, 1)), Met: q <= 1.3},
-	}, Notes: []string{fmt.Sprintf("Kernel %s. Each figure of a round is the best of three batch sizes (128 tokens) or the only one (14 tokens), the median over at least a second of runs after an unmeasured one; the two engines take turns in going first.", kernel)}})
+	}, Notes: []string{fmt.Sprintf("Kernel %s. Each figure of a round is the best of three batch sizes (128 tokens) or the only one (14 tokens), the median over at least a second of runs after an unmeasured one; the two engines take turns in going first. With several threads other work on the machine costs the engines unlike amounts, so a wide spread means that it was not quiet; --threads 1 bears it better.", kernel)}})
 }
 
 func (c *encoderSpeedCmd) encoders() (many, one *bert.Encoder, err error) {
