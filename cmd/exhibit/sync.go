@@ -58,7 +58,7 @@ func (c *syncCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkSources(); err != nil {
+	if err := c.checkSources(req.Collection, env.exists); err != nil {
 		return err
 	}
 	if c.DryRun && !env.exists {
@@ -112,8 +112,12 @@ func (c *syncCmd) checkFlags() error {
 	return nil
 }
 
-// checkSources looks at the sources before anything is opened, so that a misspelled path leaves no folder behind.
-func (c *syncCmd) checkSources() error {
+// checkSources looks at the sources before anything is opened, so that a misspelled or forgotten path leaves no folder
+// behind, which lookups from below it would take for their store.
+func (c *syncCmd) checkSources(collection string, exists bool) error {
+	if len(c.Sources)+len(c.JSONLines) == 0 && !exists {
+		return noSource(collection)
+	}
 	for _, s := range append(append([]string{}, c.Sources...), c.JSONLines...) {
 		if s == "-" {
 			continue
@@ -123,6 +127,11 @@ func (c *syncCmd) checkSources() error {
 		}
 	}
 	return nil
+}
+
+// noSource is what the store itself says of a sync without sources.
+func noSource(collection string) error {
+	return &exhibit.Error{Op: "sync", Source: collection, Kind: exhibit.ErrInvalid, Err: errors.New("no source is named, and none was synced before"), Hint: "exhibit sync FOLDER"}
 }
 
 func noSuchSource(path string, err error) error {
