@@ -81,9 +81,10 @@ func (run *syncRun) remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	removed, err := run.w.Remove(ctx, run.collection, ids)
+	removed, chunks, err := run.w.Remove(ctx, run.collection, ids)
 	slices.Sort(removed)
 	run.report.Removed = append(run.report.Removed, removed...)
 	run.report.Documents.Removed += len(removed)
+	run.report.Chunks.Removed += chunks
 	return storeError("remove documents", run.collection, err)
 }

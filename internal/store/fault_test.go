@@ -29,7 +29,7 @@ func workload(ctx context.Context, w *Writer) (int, error) {
 		func() error { return w.PutEmbeddings(ctx, testModel, embeddings(v, u, changed)) },
 		func() error { _, err := w.Replace(ctx, "c", []Version{changed}); return err },
 		func() error { return w.RecordFailures(ctx, "c", []Failure{{ID: "b", Code: "unreadable"}}) },
-		func() error { _, err := w.Remove(ctx, "c", []string{"b"}); return err },
+		func() error { _, _, err := w.Remove(ctx, "c", []string{"b"}); return err },
 		func() error { _, err := w.CollectGarbage(ctx); return err },
 		func() error { _, err := w.PublishDerived(ctx, "c", true); return err },
 	}

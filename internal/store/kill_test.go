@@ -50,7 +50,7 @@ func killSync(ctx context.Context, w *Writer, gen int) error {
 		old, was := known[v.Document.ID]
 		switch {
 		case !there && was:
-			if _, err := w.Remove(ctx, "c", []string{v.Document.ID}); err != nil {
+			if _, _, err := w.Remove(ctx, "c", []string{v.Document.ID}); err != nil {
 				return err
 			}
 		case !there || was && old.ContentHash == HashText(v.Document.Text):

@@ -42,9 +42,10 @@ func (w *Writer) Touch(ctx context.Context, name string, docs []Document) error 
 }
 
 // Remove takes documents away. What stays is a tombstone: docId, index counter, history, and when they went. It returns, in the order given,
-// those that were served; recorded failures of all of them are forgotten. All go in one transaction.
-func (w *Writer) Remove(ctx context.Context, name string, ids []string) ([]string, error) {
+// those that were served, and how many chunks they had; recorded failures of all of them are forgotten. All go in one transaction.
+func (w *Writer) Remove(ctx context.Context, name string, ids []string) ([]string, int, error) {
 	var removed []string
+	chunks := 0
 	err := w.change(ctx, name, func(coll *collection) (bool, error) {
 		for _, id := range ids {
 			if err := w.clearFailure(ctx, coll, id); err != nil {
@@ -57,37 +58,39 @@ func (w *Writer) Remove(ctx context.Context, name string, ids []string) ([]strin
 			if old == nil || old.state != Current {
 				continue
 			}
-			if err := w.bury(ctx, coll, old); err != nil {
+			n, err := w.bury(ctx, coll, old)
+			if err != nil {
 				return false, fmt.Errorf("remove document %q: %w", id, err)
 			}
-			removed = append(removed, id)
+			removed, chunks = append(removed, id), chunks+n
 		}
 		return len(removed) > 0, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return removed, nil
+	return removed, chunks, nil
 }
 
-func (w *Writer) bury(ctx context.Context, coll *collection, old *stored) error {
+// bury makes a tombstone of a document and returns how many chunks it had.
+func (w *Writer) bury(ctx context.Context, coll *collection, old *stored) (int, error) {
 	before, err := w.oldChunks(ctx, old.row)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := w.now()
 	for i := range before {
 		if err := w.deleteChunk(ctx, coll, before[i].id); err != nil {
-			return err
+			return 0, err
 		}
 		if err := w.endHistory(ctx, old.row, before[i].index, before[i].content, now); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if _, err := w.c.exec(ctx, `DELETE FROM texts WHERE document = ?`, old.row); err != nil {
-		return err
+		return 0, err
 	}
 	coll.acc = coll.acc.sub(old.digest)
 	_, err = w.c.exec(ctx, `UPDATE documents SET state=2, gone_at=?, chunks=0, metadata='', title='' WHERE id=?`, now, old.row)
-	return err
+	return len(before), err
 }

@@ -113,7 +113,7 @@ func embed(t testing.TB, w *Writer, vs ...Version) {
 
 func remove(t testing.TB, w *Writer, ids ...string) []string {
 	t.Helper()
-	gone, err := w.Remove(t.Context(), "c", ids)
+	gone, _, err := w.Remove(t.Context(), "c", ids)
 	if err != nil {
 		t.Fatal(err)
 	}
