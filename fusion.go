@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/exhibit-rag/exhibit/internal/fuse"
 )
 
 // fuse gives every candidate its fused score, puts them in order and cuts the list at retrieve-k.
 func (run *lookup) fuse(ctx context.Context) error {
-	slices.SortFunc(run.main, func(a, b *candidate) int { return compareStrings(a.printed, b.printed) })
+	slices.SortFunc(run.main, func(a, b *candidate) int { return strings.Compare(a.printed, b.printed) })
 	switch {
 	case len(run.legs) == 1:
 		for _, c := range append(slices.Clone(run.main), run.extra...) {
@@ -37,16 +38,6 @@ func (run *lookup) fuse(ctx context.Context) error {
 		run.ranked = run.ranked[:k:k]
 	}
 	return nil
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (run *lookup) fuseRanks() {
@@ -89,7 +80,7 @@ func (run *lookup) fuseScores(ctx context.Context) error {
 // legs gave to the key.
 func (run *lookup) standardiseDuplicate(d *candidate, l int, mean, deviation float64) {
 	if d.leg != l {
-		at, ok := slices.BinarySearchFunc(run.main, d.printed, func(c *candidate, s string) int { return compareStrings(c.printed, s) })
+		at, ok := slices.BinarySearchFunc(run.main, d.printed, func(c *candidate, s string) int { return strings.Compare(c.printed, s) })
 		if !ok {
 			return
 		}
@@ -120,7 +111,7 @@ func (run *lookup) complete(ctx context.Context, l int) error {
 	for i, c := range missing {
 		hits[i] = c.hit
 	}
-	scores, err := scoresWithin(ctx, scorer, run.searchRequest(), hits)
+	scores, err := within(ctx, func() ([]Score, error) { return scorer.Scores(ctx, run.searchRequest(), hits) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -137,25 +128,6 @@ func (run *lookup) complete(ctx context.Context, l int) error {
 		}
 	}
 	return nil
-}
-
-// scoresWithin leaves a scorer that does not heed ctx behind when ctx ends.
-func scoresWithin(ctx context.Context, scorer Scorer, req SearchRequest, hits []Hit) ([]Score, error) {
-	type answer struct {
-		scores []Score
-		err    error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		scores, err := scorer.Scores(ctx, req, hits)
-		done <- answer{scores, err}
-	}()
-	select {
-	case a := <-done:
-		return a.scores, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // lowest is the lowest score that a leg gave to any candidate, 0 where it found none.

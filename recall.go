@@ -70,22 +70,36 @@ func (run *lookup) searchRequest() SearchRequest {
 }
 
 func askWithin(ctx context.Context, leg Leg, req SearchRequest) legAnswer {
-	done := make(chan legAnswer, 1)
-	go func() {
-		var a legAnswer
-		a.hits, a.err = leg.Port.Search(ctx, req)
-		if c, ok := leg.Port.(Coverage); ok && a.err == nil {
+	a, err := within(ctx, func() (a legAnswer, err error) {
+		a.hits, err = leg.Port.Search(ctx, req)
+		if c, ok := leg.Port.(Coverage); ok && err == nil {
 			if n, err := c.WithoutVector(ctx, req); err == nil {
 				a.without = &n
 			}
 		}
-		done <- a
+		return a, err
+	})
+	a.err = err
+	return a
+}
+
+// within runs what belongs to somebody else, and leaves it behind when ctx ends, whether it heeds ctx or not.
+func within[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		value, err := call()
+		done <- answer{value, err}
 	}()
 	select {
 	case a := <-done:
-		return a
+		return a.value, a.err
 	case <-ctx.Done():
-		return legAnswer{err: ctx.Err()}
+		var none T
+		return none, ctx.Err()
 	}
 }
 

@@ -38,26 +38,16 @@ func (run *lookup) rerank(ctx context.Context, reranker Reranker, timeout time.D
 }
 
 func rerankWithin(ctx context.Context, reranker Reranker, query string, passages []RerankPassage, timeout time.Duration) ([]RerankScore, error) {
-	within, cancel := context.WithTimeout(ctx, timeout)
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	type answer struct {
-		scores []RerankScore
-		err    error
+	scores, err := within(bounded, func() ([]RerankScore, error) { return reranker.Rerank(bounded, query, passages) })
+	switch {
+	case err == nil || bounded.Err() == nil:
+		return scores, err
+	case ctx.Err() == nil:
+		return nil, fmt.Errorf("no answer within %v", timeout)
 	}
-	done := make(chan answer, 1)
-	go func() {
-		scores, err := reranker.Rerank(within, query, passages)
-		done <- answer{scores, err}
-	}()
-	select {
-	case a := <-done:
-		return a.scores, a.err
-	case <-within.Done():
-		if ctx.Err() == nil {
-			return nil, fmt.Errorf("no answer within %v", timeout)
-		}
-		return nil, errors.New("the lookup ended first")
-	}
+	return nil, errors.New("the lookup ended first")
 }
 
 // takeRerank stores the scores that can be used, the first for each index, and tells what could not.
