@@ -113,7 +113,7 @@ func (w *Writer) ofModel(ctx context.Context, model string, dimension int) (map[
 	return out, err
 }
 
-// waiting is a chunk without a vector.
+// waiting is a chunk that is to get its vector, or to lose it.
 type waiting struct {
 	id, collection, document int64
 	index, position          int
@@ -153,7 +153,7 @@ func (w *Writer) deliver(ctx context.Context, colls map[int64]*receiver, hash Ha
 	if err != nil {
 		return err
 	}
-	return w.attach(ctx, cs, func(id int64) *collection {
+	return w.setVectors(ctx, cs, true, func(id int64) *collection {
 		colls[id].changed = true
 		return colls[id].collection
 	})
@@ -170,8 +170,9 @@ func idList(colls map[int64]*receiver) string {
 	return string(append(b, ']'))
 }
 
-// attach notes that chunks have their vectors: in their rows, their documents' digests and the accumulators.
-func (w *Writer) attach(ctx context.Context, cs []waiting, of func(collection int64) *collection) error {
+// setVectors notes that chunks have their vectors, or that they lost them, and that it was the other way round before: in their rows, their documents'
+// digests and the accumulators.
+func (w *Writer) setVectors(ctx context.Context, cs []waiting, have bool, of func(collection int64) *collection) error {
 	digests := map[int64]Hash{}
 	for i := range cs {
 		c := &cs[i]
@@ -180,11 +181,15 @@ func (w *Writer) attach(ctx context.Context, cs []waiting, of func(collection in
 		if !ok {
 			old = c.digest
 		}
-		digest := old.sub(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, false)).
-			add(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, true))
+		digest := old.sub(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, !have)).
+			add(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, have))
 		coll.acc = coll.acc.sub(old).add(digest)
 		digests[c.document] = digest
-		if _, err := w.c.exec(ctx, `UPDATE chunks SET vseq = ? WHERE id = ?`, coll.seq, c.id); err != nil {
+		since := int64(0)
+		if have {
+			since = coll.seq
+		}
+		if _, err := w.c.exec(ctx, `UPDATE chunks SET vseq = ? WHERE id = ?`, since, c.id); err != nil {
 			return err
 		}
 	}
@@ -203,7 +208,7 @@ func (w *Writer) adoptCached(ctx context.Context, coll *collection) error {
 	if err != nil {
 		return err
 	}
-	return w.attach(ctx, cs, func(int64) *collection { return coll })
+	return w.setVectors(ctx, cs, true, func(int64) *collection { return coll })
 }
 
 // PendingVectors lists served chunks that have no vector, ascending by id, from the one after the id given (0 to begin), at most limit.

@@ -71,27 +71,14 @@ func (w *Writer) DropVectors(ctx context.Context, name string) error {
 
 // detachAll notes that no chunk of the collection has a vector.
 func (w *Writer) detachAll(ctx context.Context, coll *collection) error {
-	for last := int64(0); ; {
-		// One at a time, since several may be of one document, whose digest each changes.
-		cs, err := w.waiting(ctx, `WHERE c.collection = ? AND c.vseq <> 0 AND c.id > ? ORDER BY c.id LIMIT 1`, coll.id, last)
-		if err != nil {
-			return err
-		}
-		if len(cs) == 0 {
-			return w.touchChunks(ctx, coll)
-		}
-		c := &cs[0]
-		last = c.id
-		digest := c.digest.sub(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, true)).
-			add(chunkDigest(c.docID, c.configHash, c.index, c.position, c.span, c.content, false))
-		coll.acc = coll.acc.sub(c.digest).add(digest)
-		if _, err := w.c.exec(ctx, `UPDATE chunks SET vseq = 0 WHERE id = ?`, c.id); err != nil {
-			return err
-		}
-		if _, err := w.c.exec(ctx, `UPDATE documents SET digest = ? WHERE id = ?`, digest[:], c.document); err != nil {
-			return err
-		}
+	cs, err := w.waiting(ctx, `WHERE c.collection = ? AND c.vseq <> 0 ORDER BY c.id`, coll.id)
+	if err != nil {
+		return err
 	}
+	if err := w.setVectors(ctx, cs, false, func(int64) *collection { return coll }); err != nil {
+		return err
+	}
+	return w.touchChunks(ctx, coll)
 }
 
 // touchChunks makes readers take every chunk anew, whatever derived file or state they hold.
