@@ -17,12 +17,7 @@ import (
 // begin stamps the collection and notes its roots. It is the first step that writes: by then every source was found,
 // and where vectors are to go, the embedder that makes new ones has answered once.
 func (run *syncRun) begin(ctx context.Context, plans []*plan) error {
-	stamps := store.Stamps{Chunker: run.s.chunker.Hash(), Analyser: analysis.Version}
-	if run.s.embedder != nil {
-		m := run.s.embedder.Model()
-		stamps.Model, stamps.Dimension = m.Name, m.Dimension
-	}
-	if err := run.stamp(ctx, stamps); err != nil {
+	if err := run.stamp(ctx, run.s.stamps()); err != nil {
 		return err
 	}
 	for _, p := range plans {
@@ -31,6 +26,16 @@ func (run *syncRun) begin(ctx context.Context, plans []*plan) error {
 		}
 	}
 	return nil
+}
+
+// stamps are those of what this store shapes data with now.
+func (s *Store) stamps() store.Stamps {
+	stamps := store.Stamps{Chunker: s.chunker.Hash(), Analyser: analysis.Version}
+	if s.embedder != nil {
+		m := s.embedder.Model()
+		stamps.Model, stamps.Dimension = m.Name, m.Dimension
+	}
+	return stamps
 }
 
 // stamp makes the collection, or holds its stamps against those of now. A rebuild takes those of now instead, each only

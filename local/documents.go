@@ -57,6 +57,11 @@ func documentRow(row *store.DocumentRow) DocumentRow {
 	return d
 }
 
+// meta is what a document shows to filters and access rules.
+func (d *DocumentRow) meta() *store.DocMeta {
+	return &store.DocMeta{ID: d.DocID, Source: d.Source, Title: d.Title, MediaType: d.MediaType, Decoded: d.Metadata}
+}
+
 // ListRequest says which documents to list.
 type ListRequest struct {
 	Collection string          // default "default"
@@ -90,10 +95,9 @@ func (s *Store) Documents(ctx context.Context, req ListRequest) ([]DocumentRow, 
 	var out []DocumentRow
 	for i := range rows {
 		d := documentRow(&rows[i])
-		meta := &store.DocMeta{ID: d.DocID, Source: d.Source, Title: d.Title, MediaType: d.MediaType, Decoded: d.Metadata}
 		// What is not served has no metadata that a rule could be held against, so a rule hides it.
 		served := d.State != StateGone && d.ContentHash != ""
-		if req.Access == nil || served && req.Access.Match(fields(meta)) {
+		if req.Access == nil || served && req.Access.Match(fields(d.meta())) {
 			out = append(out, d)
 		}
 		if req.Limit > 0 && len(out) == req.Limit {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/exhibit-rag/exhibit"
 	"github.com/exhibit-rag/exhibit/embed"
-	"github.com/exhibit-rag/exhibit/internal/analysis"
 	"github.com/exhibit-rag/exhibit/internal/store"
 )
 
@@ -21,30 +20,46 @@ type embedInput struct {
 	text string
 }
 
+// embedInputs gathers the texts of chunks, equal ones once, in the order in which they come.
+type embedInputs struct {
+	list []embedInput
+	seen map[store.Hash]bool
+}
+
+func (e *embedInputs) add(c *store.Chunk) {
+	if e.seen[c.EmbedHash] {
+		return
+	}
+	if e.seen == nil {
+		e.seen = map[store.Hash]bool{}
+	}
+	e.seen[c.EmbedHash] = true
+	e.list = append(e.list, embedInput{c.EmbedHash, c.IndexText()})
+}
+
 // embedVersions embeds what document versions need before they replace older ones.
 func (run *syncRun) embedVersions(ctx context.Context, versions []store.Version) error {
 	if run.s.embedder == nil {
 		return nil
 	}
-	var hashes []store.Hash
-	texts := map[store.Hash]string{}
+	var all embedInputs
 	for _, v := range versions {
 		for i := range v.Chunks {
-			c := &v.Chunks[i]
-			if _, ok := texts[c.EmbedHash]; !ok {
-				texts[c.EmbedHash] = c.IndexText()
-				hashes = append(hashes, c.EmbedHash)
-			}
+			all.add(&v.Chunks[i])
 		}
+	}
+	hashes := make([]store.Hash, len(all.list))
+	for i, in := range all.list {
+		hashes[i] = in.hash
 	}
 	have, err := run.w.HaveEmbeddings(ctx, run.s.embedder.Model().Name, hashes)
 	if err != nil {
 		return storeError("look up vectors", "", err)
 	}
 	var inputs []embedInput
-	for _, h := range hashes {
-		if !have[h] {
-			inputs = append(inputs, embedInput{h, texts[h]})
+	for _, in := range all.list {
+		if !have[in.hash] {
+			inputs = append(inputs, in)
 		}
 	}
 	for len(inputs) > 0 {
@@ -78,18 +93,13 @@ func (run *syncRun) embedPending(ctx context.Context) error {
 		if len(rows) == 0 {
 			return nil
 		}
-		seen := map[store.Hash]bool{}
-		var inputs []embedInput
+		var inputs embedInputs
 		for i := range rows {
-			c := &rows[i]
-			after = c.ID
-			if !seen[c.EmbedHash] {
-				seen[c.EmbedHash] = true
-				inputs = append(inputs, embedInput{c.EmbedHash, c.IndexText()})
-			}
+			inputs.add(&rows[i].Chunk)
 		}
+		after = rows[len(rows)-1].ID
 		run.s.progress(Progress{Stage: "embed", Done: done, Total: total, Current: rows[0].DocID})
-		if err := run.embed(ctx, inputs); err != nil {
+		if err := run.embed(ctx, inputs.list); err != nil {
 			return err
 		}
 		if err := run.publishNow(ctx); err != nil {
@@ -158,16 +168,16 @@ func (run *syncRun) embed(ctx context.Context, inputs []embedInput) error {
 	if err != nil {
 		return err
 	}
-	model := run.s.embedder.Model()
-	stamps := store.Stamps{Chunker: run.s.chunker.Hash(), Analyser: analysis.Version, Model: model.Name, Dimension: len(vectors[0])}
+	stamps := run.s.stamps()
+	stamps.Dimension = len(vectors[0])
 	if err := run.w.EnsureCollection(ctx, run.collection, stamps); err != nil {
-		return storeError("embed", model.Name, err)
+		return storeError("embed", stamps.Model, err)
 	}
 	list := make([]store.Embedding, len(inputs))
 	for i, in := range inputs {
 		list[i] = store.Embedding{Hash: in.hash, Vector: vectors[i]}
 	}
-	if err := run.w.PutEmbeddings(ctx, model.Name, list); err != nil {
+	if err := run.w.PutEmbeddings(ctx, stamps.Model, list); err != nil {
 		return storeError("store vectors", "", err)
 	}
 	run.report.Chunks.Embedded += len(inputs)

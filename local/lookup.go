@@ -25,13 +25,13 @@ func (s *Store) Lookup(ctx context.Context, req exhibit.LookupRequest) (*exhibit
 		return nil, err
 	}
 	defer snap.Close()
-	n := s.session(snap)
+	n := s.session(snap, req.Query)
 	if req.Settings.SearchMode.Value != exhibit.ModeLexical {
 		if err := s.checkModel(req.Collection, snap.Stamps()); err != nil {
 			return nil, err
 		}
 	}
-	revision, err := n.revision(ctx, req.Access)
+	revision, err := n.revision(ctx, req.Access, req.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -47,18 +47,18 @@ func (s *Store) Lookup(ctx context.Context, req exhibit.LookupRequest) (*exhibit
 }
 
 // revision is the collection's, or for a caller who sees a part of it, the revision of that part.
-func (n *session) revision(ctx context.Context, access *exhibit.Filter) (string, error) {
+func (n *session) revision(ctx context.Context, access, filter *exhibit.Filter) (string, error) {
 	if access == nil {
 		return n.snap.Revision(), nil
 	}
 	if err := access.Validate(); err != nil {
 		return "", err
 	}
-	scope, err := n.snap.Visible(ctx, func(d *store.DocMeta) bool { return access.Match(fields(d)) })
+	sc, err := n.scopes(ctx, access, filter)
 	if err != nil {
 		return "", err
 	}
-	return n.snap.RevisionOf(ctx, scope.Documents)
+	return n.snap.RevisionOf(ctx, sc.visible.Documents)
 }
 
 // warnings are what an asker should know about the data and the question.
@@ -67,7 +67,7 @@ func (n *session) warnings(ctx context.Context, req exhibit.LookupRequest) ([]st
 	if n.s.embedder == nil {
 		out = append(out, "embed.provider is none: searched by words only")
 	}
-	if !n.s.hasWords(req.Query) {
+	if len(n.terms) == 0 {
 		out = append(out, "the question holds no word to search for, only stop words or punctuation")
 	}
 	counts, err := n.counts(ctx)
@@ -234,8 +234,8 @@ func (s *Store) fetchDocument(ctx context.Context, snap *store.Snapshot, want ex
 	if err != nil {
 		return Fetched{}, storeError("fetch", want.DocID, err)
 	}
-	meta := &store.DocMeta{ID: row.ID, Source: row.Source, Title: row.Title, MediaType: row.MediaType, Decoded: decodeMetadata(row.Metadata)}
-	if !access.Match(fields(meta)) || row.State == store.Absent {
+	d := documentRow(&row)
+	if !access.Match(fields(d.meta())) || row.State == store.Absent {
 		return Fetched{}, notThere
 	}
 	if row.State == store.Gone {
@@ -252,7 +252,6 @@ func (s *Store) fetchDocument(ctx context.Context, snap *store.Snapshot, want ex
 	if err != nil {
 		return Fetched{}, storeError("fetch", want.DocID, err)
 	}
-	d := documentRow(&row)
 	f := Fetched{Document: &d, Text: row.Text}
 	for i := range chunks {
 		f.Evidence = append(f.Evidence, evidenceOf(want.Collection, &chunks[i]))

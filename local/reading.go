@@ -42,7 +42,6 @@ type readResult struct {
 	skip                string // why it was passed over
 	err                 error
 	unchanged           bool
-	touch               bool // unchanged but for facts beside the text
 	version             store.Version
 	warnings            []string
 	nameless            bool // a failure of no document that could be named again
@@ -369,8 +368,6 @@ func (run *syncRun) readPlan(ctx context.Context, p *plan) error {
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	for e, r := range inOrder(ctx, jobs, slices.Values(p.entries)) {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -11,21 +11,25 @@ import (
 	"github.com/exhibit-rag/exhibit/internal/store"
 )
 
-// session is one question over one revision. Its legs share the rows that they read.
+// session is one question over one revision. Its legs share what each would otherwise make again: the question's terms,
+// what the caller may see, the rows that were read, the question's vector.
 type session struct {
-	s    *Store
-	snap *store.Snapshot
+	s     *Store
+	snap  *store.Snapshot
+	terms []string // of the question; none where it holds only stop words or punctuation
+
+	scoping sync.Mutex
+	scoped  *scopes // of the filters asked about last
 
 	mu   sync.Mutex
 	rows map[string]int64 // evidence key → row, for hits of this session
 
 	embedding sync.Mutex
-	asked     string    // the question that was embedded last
-	question  []float32 // its vector, once it was asked for
+	question  []float32 // the question's vector, once it was asked for
 }
 
-func (s *Store) session(snap *store.Snapshot) *session {
-	return &session{s: s, snap: snap, rows: map[string]int64{}}
+func (s *Store) session(snap *store.Snapshot, query string) *session {
+	return &session{s: s, snap: snap, terms: s.analyzer.QueryTerms(query), rows: map[string]int64{}}
 }
 
 // port returns the legs of a search mode over this session: words, and vectors where there is an embedder.
@@ -37,21 +41,37 @@ func (n *session) port() *exhibit.Hybrid {
 	return exhibit.NewHybrid(legs...)
 }
 
-// scopes returns what the caller may see, and of that what the request asks for; nil is everything.
-func (n *session) scopes(ctx context.Context, req exhibit.SearchRequest) (visible, in store.Scope, err error) {
-	if req.Access != nil {
-		if visible, err = n.snap.Visible(ctx, func(d *store.DocMeta) bool { return req.Access.Match(fields(d)) }); err != nil {
-			return visible, in, err
+// scopes are what the caller may see, and of that what the request asks for; nil sets are everything.
+type scopes struct {
+	access, filter *exhibit.Filter
+	visible, in    store.Scope
+}
+
+func (n *session) scopes(ctx context.Context, access, filter *exhibit.Filter) (*scopes, error) {
+	n.scoping.Lock()
+	defer n.scoping.Unlock()
+	if n.scoped != nil && n.scoped.access == access && n.scoped.filter == filter {
+		return n.scoped, nil
+	}
+	sc := &scopes{access: access, filter: filter}
+	var err error
+	if access != nil {
+		if sc.visible, err = n.snap.Visible(ctx, func(d *store.DocMeta) bool { return access.Match(fields(d)) }); err != nil {
+			return nil, err
 		}
 	}
-	in = visible
-	if req.Filter != nil {
-		in, err = n.snap.Visible(ctx, func(d *store.DocMeta) bool {
+	sc.in = sc.visible
+	if filter != nil {
+		sc.in, err = n.snap.Visible(ctx, func(d *store.DocMeta) bool {
 			get := fields(d)
-			return req.Access.Match(get) && req.Filter.Match(get)
+			return access.Match(get) && filter.Match(get)
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return visible, in, err
+	n.scoped = sc
+	return sc, nil
 }
 
 // fields answers a document's fields to a filter: its own names first, then its metadata.
@@ -162,11 +182,11 @@ func (l lexicalLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]ex
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	visible, in, err := l.n.scopes(ctx, req)
+	sc, err := l.n.scopes(ctx, req.Access, req.Filter)
 	if err != nil {
 		return nil, err
 	}
-	found, err := l.n.snap.Lexical(ctx, l.n.s.analyzer.QueryTerms(req.Query), req.K, visible.Chunks, in.Chunks)
+	found, err := l.n.snap.Lexical(ctx, l.n.terms, req.K, sc.visible.Chunks, sc.in.Chunks)
 	if err != nil {
 		return nil, storeError("lexical search", "", err)
 	}
@@ -174,7 +194,7 @@ func (l lexicalLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]ex
 }
 
 func (l lexicalLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits []exhibit.Hit) ([]exhibit.Score, error) {
-	visible, _, err := l.n.scopes(ctx, exhibit.SearchRequest{Access: req.Access})
+	sc, err := l.n.scopes(ctx, req.Access, req.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +203,7 @@ func (l lexicalLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits 
 		return nil, err
 	}
 	ids, at := known(rows)
-	values, err := l.n.snap.LexicalScores(ctx, l.n.s.analyzer.QueryTerms(req.Query), visible.Chunks, ids)
+	values, err := l.n.snap.LexicalScores(ctx, l.n.terms, sc.visible.Chunks, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +214,8 @@ func (l lexicalLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits 
 	return out, nil
 }
 
-// denseLeg searches by meaning: cosine of the question's vector with every chunk's.
+// denseLeg searches by meaning: cosine of the question's vector with every chunk's. Of a question without terms it finds
+// nothing: its vector would only guess.
 type denseLeg struct{ n *session }
 
 func (d denseLeg) LegName() string { return exhibit.LegDense }
@@ -203,10 +224,10 @@ func (d denseLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]exhi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !d.n.s.hasWords(req.Query) {
+	if len(d.n.terms) == 0 {
 		return nil, nil
 	}
-	_, in, err := d.n.scopes(ctx, req)
+	sc, err := d.n.scopes(ctx, req.Access, req.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +235,7 @@ func (d denseLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]exhi
 	if err != nil || vector == nil {
 		return nil, err
 	}
-	found, err := d.n.snap.Dense(ctx, vector, req.K, in.Chunks)
+	found, err := d.n.snap.Dense(ctx, vector, req.K, sc.in.Chunks)
 	if err != nil {
 		return nil, storeError("dense search", "", err)
 	}
@@ -223,7 +244,7 @@ func (d denseLeg) Search(ctx context.Context, req exhibit.SearchRequest) ([]exhi
 
 func (d denseLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits []exhibit.Hit) ([]exhibit.Score, error) {
 	out := make([]exhibit.Score, len(hits))
-	if !d.n.s.hasWords(req.Query) {
+	if len(d.n.terms) == 0 {
 		return out, nil
 	}
 	vector, err := d.n.vector(ctx, req.Query)
@@ -247,11 +268,11 @@ func (d denseLeg) Scores(ctx context.Context, req exhibit.SearchRequest, hits []
 
 // WithoutVector tells how many chunks this leg cannot find yet.
 func (d denseLeg) WithoutVector(ctx context.Context, req exhibit.SearchRequest) (int, error) {
-	_, in, err := d.n.scopes(ctx, req)
+	sc, err := d.n.scopes(ctx, req.Access, req.Filter)
 	if err != nil {
 		return 0, err
 	}
-	return d.n.snap.WithoutVector(in.Chunks), nil
+	return d.n.snap.WithoutVector(sc.in.Chunks), nil
 }
 
 // vector embeds the question, once for search and completion. It is nil where the collection has no vector at all.
@@ -265,7 +286,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	}
 	n.embedding.Lock()
 	defer n.embedding.Unlock()
-	if n.question != nil && n.asked == query {
+	if n.question != nil {
 		return n.question, nil
 	}
 	vectors, err := n.s.embedder.Embed(ctx, exhibit.Query, []string{query})
@@ -278,7 +299,7 @@ func (n *session) vector(ctx context.Context, query string) ([]float32, error) {
 	if stamps.Dimension != 0 && len(vectors[0]) != stamps.Dimension {
 		return nil, storeError("", "", &store.StampError{Collection: n.snap.Collection(), Name: "dimension", Stored: strconv.Itoa(stamps.Dimension), Wanted: strconv.Itoa(len(vectors[0]))})
 	}
-	n.asked, n.question = query, vectors[0]
+	n.question = vectors[0]
 	return vectors[0], nil
 }
 
@@ -320,13 +341,13 @@ type leg interface {
 	exhibit.Scorer
 }
 
-func (p *Port) with(ctx context.Context, f func(leg) error) error {
+func (p *Port) with(ctx context.Context, query string, f func(leg) error) error {
 	snap, err := p.s.snapshot(ctx, p.collection)
 	if err != nil {
 		return err
 	}
 	defer snap.Close()
-	n := p.s.session(snap)
+	n := p.s.session(snap, query)
 	if p.leg == exhibit.LegLexical {
 		return f(lexicalLeg{n})
 	}
@@ -338,7 +359,7 @@ func (p *Port) with(ctx context.Context, f func(leg) error) error {
 
 // Search implements KnowledgeSearchPort.
 func (p *Port) Search(ctx context.Context, req exhibit.SearchRequest) (hits []exhibit.Hit, err error) {
-	err = p.with(ctx, func(l leg) (err error) {
+	err = p.with(ctx, req.Query, func(l leg) (err error) {
 		hits, err = l.Search(ctx, req)
 		return err
 	})
@@ -347,7 +368,7 @@ func (p *Port) Search(ctx context.Context, req exhibit.SearchRequest) (hits []ex
 
 // Scores implements Scorer.
 func (p *Port) Scores(ctx context.Context, req exhibit.SearchRequest, hits []exhibit.Hit) (scores []exhibit.Score, err error) {
-	err = p.with(ctx, func(l leg) (err error) {
+	err = p.with(ctx, req.Query, func(l leg) (err error) {
 		scores, err = l.Scores(ctx, req, hits)
 		return err
 	})
@@ -359,7 +380,7 @@ type densePort struct{ Port }
 
 // WithoutVector tells how many chunks have no vector yet.
 func (p *densePort) WithoutVector(ctx context.Context, req exhibit.SearchRequest) (n int, err error) {
-	err = p.with(ctx, func(l leg) (err error) {
+	err = p.with(ctx, req.Query, func(l leg) (err error) {
 		if dense, ok := l.(denseLeg); ok {
 			n, err = dense.WithoutVector(ctx, req)
 		}
@@ -372,7 +393,3 @@ var (
 	_ exhibit.KnowledgeSearchPort = (*Port)(nil)
 	_ exhibit.Scorer              = (*Port)(nil)
 )
-
-// hasWords reports whether a question holds anything to search for. One of stop words or punctuation alone does not,
-// and its vector would only guess.
-func (s *Store) hasWords(query string) bool { return len(s.analyzer.QueryTerms(query)) > 0 }

@@ -92,7 +92,6 @@ type syncRun struct {
 	cleared    []string // docIds whose failure is over
 	fresh      batch    // documents without an old version: stored at once, embedded later
 	changed    batch    // documents with one: embedded first
-	touched    []store.Document
 	done       int
 	total      int
 	published  time.Time // when derived files were last written
@@ -208,13 +207,7 @@ func (run *syncRun) readAll(ctx context.Context, plans []*plan) error {
 	if err := run.w.RecordFailures(ctx, run.collection, run.failed); err != nil {
 		return storeError("sync", run.collection, err)
 	}
-	if err := run.w.ClearFailures(ctx, run.collection, run.cleared); err != nil {
-		return storeError("sync", run.collection, err)
-	}
-	if err := run.w.Touch(ctx, run.collection, run.touched); err != nil {
-		return storeError("sync", run.collection, err)
-	}
-	return nil
+	return storeError("sync", run.collection, run.w.ClearFailures(ctx, run.collection, run.cleared))
 }
 
 // clearPast forgets the failures of sources that no longer fail under these roots, be it because they are gone.
@@ -259,17 +252,12 @@ func (run *syncRun) take(ctx context.Context, r *readResult) error {
 		if old.Failed {
 			run.cleared = append(run.cleared, r.docID)
 		}
-		if r.touch {
-			run.touched = append(run.touched, r.version.Document)
-		}
 		return nil
 	}
 	for _, warning := range r.warnings {
 		run.report.Warnings = append(run.report.Warnings, r.docID+": "+warning)
 	}
-	if had && old.Failed {
-		run.cleared = append(run.cleared, r.docID)
-	} else if !had {
+	if !had || old.Failed {
 		run.cleared = append(run.cleared, r.docID)
 	}
 	if run.req.DryRun {
