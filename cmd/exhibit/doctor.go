@@ -31,11 +31,7 @@ type effectiveSetting struct {
 
 // Run prints checks and settings. It exits 1 where a check fails.
 func (c *doctorCmd) Run(ctx context.Context, a *app) error {
-	format, err := a.format()
-	if err != nil {
-		return err
-	}
-	env, err := a.environment(nil)
+	format, env, err := a.begin()
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,7 @@ type listCmd struct {
 
 // Run lists documents.
 func (c *listCmd) Run(ctx context.Context, a *app) error {
-	format, err := a.format()
-	if err != nil {
-		return err
-	}
-	env, err := a.environment(nil)
+	format, env, err := a.begin()
 	if err != nil {
 		return err
 	}
@@ -104,11 +100,7 @@ type deleteCmd struct {
 
 // Run removes documents, asking first.
 func (c *deleteCmd) Run(ctx context.Context, a *app) error {
-	format, err := a.format()
-	if err != nil {
-		return err
-	}
-	env, err := a.environment(nil)
+	format, env, err := a.begin()
 	if err != nil {
 		return err
 	}
@@ -153,11 +145,7 @@ type statusCmd struct{}
 
 // Run prints the state of a collection.
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
-	format, err := a.format()
-	if err != nil {
-		return err
-	}
-	env, err := a.environment(nil)
+	format, env, err := a.begin()
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (c *evalCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if set.Corpus != "" {
-		if err := c.syncCorpus(ctx, a, env, set); err != nil {
+		if err := a.syncFirst(ctx, env, []local.Root{{Path: set.Corpus, JSONLines: true}}); err != nil {
 			return err
 		}
 	}
@@ -81,23 +81,6 @@ func (c *evalCmd) load() (*eval.Set, error) {
 		return eval.Load(c.Queries, c.Qrels)
 	}
 	return nil, &exhibit.Error{Op: "eval", Kind: exhibit.ErrInvalid, Err: errors.New("it takes a BEIR folder, or --queries and --qrels"), Hint: "exhibit eval datasets/scifact"}
-}
-
-func (c *evalCmd) syncCorpus(ctx context.Context, a *app, env *environment, set *eval.Set) error {
-	store, line, err := a.open(ctx, env, true)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	report, err := store.Sync(ctx, local.SyncRequest{Collection: a.cli.Collection, Roots: []local.Root{{Path: set.Corpus, JSONLines: true}}, Rebuild: local.Rebuild{Stale: true}})
-	line.end()
-	if err != nil {
-		return err
-	}
-	for _, f := range report.Failures {
-		a.warn("%s: %s", f.DocID, f.Reason)
-	}
-	return nil
 }
 
 func (c *evalCmd) measure(ctx context.Context, a *app, store *local.Store, line *progressLine, env *environment, set *eval.Set, measures []eval.Measure) (*eval.Result, error) {

@@ -188,11 +188,15 @@ func (c *lookupCmd) syncFirst(ctx context.Context, a *app, env *environment) err
 			return noSuchSource(s, err)
 		}
 	}
+	var roots []local.Root
+	for _, s := range c.In {
+		roots = append(roots, local.Root{Path: s, Include: env.set.strings("sync.include"), Exclude: env.set.strings("sync.exclude")})
+	}
 	// Where there is an answer already, another writer is waited for only as long as a sync without changes takes.
 	full := env.set.duration("store.lock-timeout")
 	for _, wait := range []time.Duration{min(full, lookupLockTimeout), full} {
 		env.lockTimeout = &wait
-		err := c.sync(ctx, a, env)
+		err := a.syncFirst(ctx, env, roots)
 		if !errors.Is(err, exhibit.ErrUnavailable) {
 			return err
 		}
@@ -219,27 +223,6 @@ func (a *app) hasCollection(ctx context.Context, env *environment) bool {
 	defer store.Close()
 	_, err = store.Status(ctx, a.cli.Collection)
 	return err == nil
-}
-
-func (c *lookupCmd) sync(ctx context.Context, a *app, env *environment) error {
-	store, line, err := a.open(ctx, env, true)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	req := local.SyncRequest{Collection: a.cli.Collection, Rebuild: local.Rebuild{Stale: true}}
-	for _, s := range c.In {
-		req.Roots = append(req.Roots, local.Root{Path: s, Include: env.set.strings("sync.include"), Exclude: env.set.strings("sync.exclude")})
-	}
-	report, err := store.Sync(ctx, req)
-	line.end()
-	if err != nil {
-		return err
-	}
-	for _, f := range report.Failures {
-		a.warn("%s: %s", f.DocID, f.Reason)
-	}
-	return nil
 }
 
 func (c *lookupCmd) print(a *app, format, id string, res *exhibit.LookupResult) error {

@@ -70,13 +70,7 @@ func (c *syncCmd) Run(ctx context.Context, a *app) error {
 		env.folder = filepath.Join(scratch, storeName)
 	}
 	a.jobs = c.Jobs
-	store, line, err := a.open(ctx, env, true)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	report, err := store.Sync(ctx, req)
-	line.end()
+	report, err := a.sync(ctx, env, req)
 	if err != nil {
 		return err
 	}

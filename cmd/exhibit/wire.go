@@ -94,6 +94,15 @@ func (a *app) environment(flags func(settings, *problems)) (*environment, error)
 	return &environment{set: set, folder: abs, exists: dirExists(abs)}, nil
 }
 
+// begin is how a verb without settings of its own begins: the output format that was asked for, and the environment.
+func (a *app) begin() (format string, env *environment, err error) {
+	if format, err = a.format(); err != nil {
+		return "", nil, err
+	}
+	env, err = a.environment(nil)
+	return format, env, err
+}
+
 // findStore returns the store folder here or in the nearest parent, and otherwise where a sync would make one.
 func findStore() (string, error) {
 	here, err := os.Getwd()
@@ -152,6 +161,30 @@ func (a *app) open(ctx context.Context, env *environment, write bool) (*local.St
 	}
 	store, err := local.Open(ctx, env.folder, opt)
 	return store, line, err
+}
+
+// sync opens the store for writing, syncs and shows the progress.
+func (a *app) sync(ctx context.Context, env *environment, req local.SyncRequest) (*local.SyncReport, error) {
+	store, line, err := a.open(ctx, env, true)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	report, err := store.Sync(ctx, req)
+	line.end()
+	return report, err
+}
+
+// syncFirst brings into step what a verb is about to ask. Sources that fail are warnings: what else there is answers.
+func (a *app) syncFirst(ctx context.Context, env *environment, roots []local.Root) error {
+	report, err := a.sync(ctx, env, local.SyncRequest{Collection: a.cli.Collection, Roots: roots, Rebuild: local.Rebuild{Stale: true}})
+	if err != nil {
+		return err
+	}
+	for _, f := range report.Failures {
+		a.warn("%s: %s", f.DocID, f.Reason)
+	}
+	return nil
 }
 
 // chooseEmbedder puts the embedder of the settings into the options. Only embed.provider openai reaches the network.
