@@ -18,15 +18,9 @@ var _ exhibit.Reader = Reader{}
 // Read implements exhibit.Reader. Text of the media types text/csv and text/tab-separated-values is one table whose first row is its
 // header; all else is one block of code that may be cut at every line.
 func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, error) {
-	if err := ctx.Err(); err != nil {
-		return exhibit.Document{}, err
-	}
-	doc, err := source.Document(src, "")
+	doc, err := source.Document(ctx, src, "text/plain", "")
 	if err != nil {
 		return exhibit.Document{}, err
-	}
-	if doc.MediaType == "" {
-		doc.MediaType = "text/plain"
 	}
 	switch doc.MediaType {
 	case "text/csv", "text/tab-separated-values":

@@ -32,15 +32,9 @@ var _ exhibit.Reader = Reader{}
 // Of links, only absolute addresses are kept; emphasis and images are not, but for the alternative text of an image if it has several
 // words. Tables used for layout are read as text.
 func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, error) {
-	if err := ctx.Err(); err != nil {
-		return exhibit.Document{}, err
-	}
-	doc, err := source.Document(src, declared(src.Data))
+	doc, err := source.Document(ctx, src, MediaType, declared(src.Data))
 	if err != nil {
 		return exhibit.Document{}, err
-	}
-	if doc.MediaType == "" {
-		doc.MediaType = MediaType
 	}
 	root, err := html.Parse(strings.NewReader(doc.Text))
 	if err != nil {

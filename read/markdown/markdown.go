@@ -28,15 +28,9 @@ var _ exhibit.Reader = Reader{}
 //
 // No block covers HTML comments, tags without text, rules, and the import and export lines of MDX; they stay in the text.
 func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, error) {
-	if err := ctx.Err(); err != nil {
-		return exhibit.Document{}, err
-	}
-	doc, err := source.Document(src, "")
+	doc, err := source.Document(ctx, src, MediaType, "")
 	if err != nil {
 		return exhibit.Document{}, err
-	}
-	if doc.MediaType == "" {
-		doc.MediaType = MediaType
 	}
 	front := parseFront(doc.Text)
 	doc.Title, doc.Metadata = front.title, front.metadata

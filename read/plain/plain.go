@@ -24,15 +24,9 @@ var _ exhibit.Reader = Reader{}
 // stands before; nothing else does. The title is the first line if it stands alone or is underlined, is short, and does not end like a
 // sentence; it stays in the text. Runs of lines of base64 are left out of the blocks, under a warning: they hold no words.
 func (Reader) Read(ctx context.Context, src exhibit.Source) (exhibit.Document, error) {
-	if err := ctx.Err(); err != nil {
-		return exhibit.Document{}, err
-	}
-	doc, err := source.Document(src, "")
+	doc, err := source.Document(ctx, src, MediaType, "")
 	if err != nil {
 		return exhibit.Document{}, err
-	}
-	if doc.MediaType == "" {
-		doc.MediaType = MediaType
 	}
 	doc.Title = title(doc.Text)
 	var encoded int

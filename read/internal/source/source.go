@@ -2,6 +2,7 @@
 package source
 
 import (
+	"context"
 	"strings"
 	"unicode"
 
@@ -17,15 +18,22 @@ func Name(src exhibit.Source) string {
 	return src.DocID
 }
 
-// Document decodes the source and returns a document with its text and what is known from outside. Declared is the encoding that the
-// source itself names, or "". The error wraps ErrUnsupportedMedia for binary data and ErrNoText for a text of nothing but white space.
-func Document(src exhibit.Source, declared string) (exhibit.Document, error) {
+// Document decodes the source and returns a document with its text and what is known from outside. MediaType is what the document is
+// where the source does not say; declared is the encoding that the source itself names, or "". The error is that of ctx, or wraps
+// ErrUnsupportedMedia for binary data and ErrNoText for a text of nothing but white space.
+func Document(ctx context.Context, src exhibit.Source, mediaType, declared string) (exhibit.Document, error) {
+	if err := ctx.Err(); err != nil {
+		return exhibit.Document{}, err
+	}
 	t, err := charset.Decode(src.Data, declared)
 	if err != nil {
 		return exhibit.Document{}, &exhibit.Error{Op: "read", Source: Name(src), Kind: exhibit.ErrUnsupportedMedia, Err: err,
 			Hint: "this file is binary; exclude it, or convert it to text"}
 	}
 	doc := exhibit.Document{DocID: src.DocID, Source: src.Path, MediaType: src.MediaType, Text: t.Text, Warnings: t.Warnings}
+	if doc.MediaType == "" {
+		doc.MediaType = mediaType
+	}
 	if !HasText(t.Text) {
 		return exhibit.Document{}, NoText(src, len(src.Data))
 	}
