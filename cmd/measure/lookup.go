@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/exhibit-rag/exhibit"
-	"github.com/exhibit-rag/exhibit/embed"
 	"github.com/exhibit-rag/exhibit/eval"
 	"github.com/exhibit-rag/exhibit/internal/measure"
 	"github.com/exhibit-rag/exhibit/local"
-	"github.com/exhibit-rag/exhibit/models/e5small"
 )
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
@@ -29,16 +27,11 @@ type warmLookupCmd struct {
 
 // Run looks up every question of the set in an open store, on one core, with vectors made before.
 func (c *warmLookupCmd) Run(ctx context.Context, b *bench) error {
-	dir, err := b.dataset(c.Set)
+	set, err := b.questions(c.Set)
 	if err != nil {
 		return err
 	}
-	set, err := eval.LoadBEIR(dir)
-	if err != nil {
-		return err
-	}
-	model := exhibit.EmbeddingModel{Name: e5small.Name, Dimension: e5small.Dimension}
-	given := &memory{Embedder: embed.NewLocal(model, e5small.Weights(), nil)}
+	given := &memory{Embedder: local.NewEncoder(nil)}
 	for _, q := range set.Queries {
 		if _, err := given.Embed(ctx, exhibit.Query, []string{q.Text}); err != nil {
 			return err
@@ -107,17 +100,13 @@ func (c *coldLookupCmd) Run(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	dir, err := b.dataset(c.Set)
+	set, err := b.questions(c.Set)
 	if err != nil {
 		return err
 	}
-	set, err := eval.LoadBEIR(dir)
+	folder, err := b.madeStore(c.Set)
 	if err != nil {
 		return err
-	}
-	folder := b.storeFolder(c.Set)
-	if _, err := os.Stat(folder); err != nil {
-		return fmt.Errorf("no store of %s yet: run the suite quality --sets %s first", c.Set, c.Set)
 	}
 	var wall, cpu []time.Duration
 	var peak []int64
@@ -258,14 +247,15 @@ func (c *resyncCmd) Run(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(b.storeFolder(c.Set)); err != nil {
-		return fmt.Errorf("no store of %s yet: run the suite quality --sets %s first", c.Set, c.Set)
+	folder, err := b.madeStore(c.Set)
+	if err != nil {
+		return err
 	}
 	var wall []time.Duration
 	embedded, unchanged := 0, 0
 	revisions := map[string]bool{}
 	for i := range c.Runs + 1 {
-		p, err := measure.RunProcess(measure.Command(ctx, b.cache, program, []string{"--store", b.storeFolder(c.Set), "--json", "sync", "--jsonl", filepath.Join(dir, "corpus.jsonl")}, "HOME="+b.cache))
+		p, err := measure.RunProcess(measure.Command(ctx, b.cache, program, []string{"--store", folder, "--json", "sync", "--jsonl", filepath.Join(dir, "corpus.jsonl")}, "HOME="+b.cache))
 		if err != nil {
 			return err
 		}

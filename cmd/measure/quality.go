@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/exhibit-rag/exhibit"
-	"github.com/exhibit-rag/exhibit/embed"
 	"github.com/exhibit-rag/exhibit/eval"
 	"github.com/exhibit-rag/exhibit/local"
-	"github.com/exhibit-rag/exhibit/models/e5small"
 
 	"github.com/exhibit-rag/exhibit/internal/measure"
 )
@@ -51,16 +49,11 @@ func (c *qualityCmd) Run(ctx context.Context, b *bench) error {
 }
 
 func (c *qualityCmd) one(ctx context.Context, b *bench, s *measure.Section, name string, measures []eval.Measure) error {
-	dir, err := b.dataset(name)
+	set, err := b.questions(name)
 	if err != nil {
 		return err
 	}
-	set, err := eval.LoadBEIR(dir)
-	if err != nil {
-		return err
-	}
-	model := exhibit.EmbeddingModel{Name: e5small.Name, Dimension: e5small.Dimension}
-	questions := &memory{Embedder: embed.NewLocal(model, e5small.Weights(), nil)}
+	questions := &memory{Embedder: local.NewEncoder(nil)}
 	store, err := b.syncedStore(ctx, set, questions, true)
 	if err != nil {
 		return err
@@ -139,6 +132,24 @@ func (c *qualityCmd) writeRun(res *eval.Result, name string) error {
 
 // storeFolder is where the store of a data set is kept between runs.
 func (b *bench) storeFolder(name string) string { return filepath.Join(b.cache, "stores", name) }
+
+// madeStore is the store folder of a set that the quality suite synced before.
+func (b *bench) madeStore(name string) (string, error) {
+	folder := b.storeFolder(name)
+	if _, err := os.Stat(folder); err != nil {
+		return "", fmt.Errorf("no store of %s yet: run the suite quality --sets %s first", name, name)
+	}
+	return folder, nil
+}
+
+// questions loads a data set.
+func (b *bench) questions(name string) (*eval.Set, error) {
+	dir, err := b.dataset(name)
+	if err != nil {
+		return nil, err
+	}
+	return eval.LoadBEIR(dir)
+}
 
 // syncedStore opens the store of a data set, bringing it into step first. With again it cuts and indexes every document
 // anew, so that the figures are those of this program; texts that come out as before keep their vectors.
